@@ -1,0 +1,120 @@
+"""Executes ge modules with the numpy semantics of each op; decisions in the text are ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from gedialect.dialects.ge.base import GeOp
+from gedialect.dialects.ge.fusion import FusionOp, YieldOp
+from gedialect.errors import GeError, UnsupportedError
+from gedialect.ir.spec import DYNAMIC, spec_of
+
+Array = npt.NDArray[Any]
+
+
+def graph_function(module: ModuleOp) -> FuncOp:
+    """The graph: ``@main``, or the only function. GE1101 if there is none."""
+    functions = [op for op in module.ops if isinstance(op, FuncOp)]
+    for function in functions:
+        if function.sym_name.data == "main" or len(functions) == 1:
+            return function
+    raise GeError("the module has no function @main", code="GE1101", hint="write the graph as func.func @main")
+
+
+def _names(attrs: Any, count: int, prefix: str) -> list[str]:
+    names = [f"{prefix}{i}" for i in range(count)]
+    if attrs is not None:
+        for i, entry in enumerate(attrs.data):
+            name = cast(DictionaryAttr, entry).data.get("ge.name")
+            if isinstance(name, StringAttr):
+                names[i] = name.data
+    return names
+
+
+def input_names(function: FuncOp) -> list[str]:
+    """Model names of the arguments, in order."""
+    return _names(function.arg_attrs, len(function.function_type.inputs), "arg")
+
+
+def output_names(function: FuncOp) -> list[str]:
+    """Model names of the results, in order."""
+    return _names(function.res_attrs, len(function.function_type.outputs), "result")
+
+
+def bind_inputs(function: FuncOp, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Array]:
+    """Arrays in argument order, checked against the argument types (GE1004 on a mismatch)."""
+    names = input_names(function)
+    if not isinstance(inputs, Mapping):
+        if len(inputs) != len(names):
+            raise GeError(f"{len(names)} inputs are needed, got {len(inputs)}", code="GE1004")
+        inputs = dict(zip(names, inputs, strict=True))
+    unknown = [n for n in inputs if n not in names]
+    missing = [n for n in names if n not in inputs]
+    if unknown or missing:
+        raise GeError(
+            f"inputs do not match: missing {missing or 'none'}, unknown {unknown or 'none'}",
+            code="GE1004",
+            hint=f"the inputs are {', '.join(names)}",
+        )
+    arrays: list[Array] = []
+    for name, type_ in zip(names, function.function_type.inputs, strict=True):
+        spec = spec_of(type_)
+        array = np.asarray(inputs[name])
+        fits = array.ndim == spec.rank and all(
+            d in (DYNAMIC, s) for d, s in zip(spec.shape, array.shape, strict=True)
+        )
+        if array.dtype != spec.dtype.numpy or not fits:
+            raise GeError(
+                f"input {name} is {array.dtype}{list(array.shape)}, the model takes {spec}",
+                code="GE1004",
+            )
+        arrays.append(array)
+    return arrays
+
+
+def run(module: ModuleOp, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[str, Array]:
+    """Results of the graph by output name; every value is freed after its last use."""
+    function = graph_function(module)
+    block = function.body.block
+    results = run_block(block, bind_inputs(function, inputs))
+    return dict(zip(output_names(function), results, strict=True))
+
+
+def run_block(block: Block, arguments: Sequence[Array]) -> list[Array]:
+    """Values of the block's terminator for the given block arguments."""
+    values: dict[SSAValue, Any] = dict(zip(block.args, arguments, strict=True))
+    last_use: dict[SSAValue, Operation] = {}
+    for op in block.ops:
+        for operand in op.operands:
+            last_use[operand] = op
+    for op in block.ops:
+        if isinstance(op, ReturnOp | YieldOp):
+            return [values[v] for v in op.operands]
+        for result, array in zip(op.results, run_op(op, values), strict=True):
+            values[result] = array
+        for operand in op.operands:
+            if last_use[operand] is op:
+                values.pop(operand, None)
+    raise GeError("the block has no terminator", code="GE1101")
+
+
+def run_op(op: Operation, values: Mapping[SSAValue, Any]) -> list[Array]:
+    """Results of one op given the arrays of its operands."""
+    if isinstance(op, FusionOp):
+        return run_block(op.body.block, [values[v] for v in op.operands])
+    if not isinstance(op, GeOp):
+        raise UnsupportedError(f"the interpreter does not know {op.name}", code="GE1204")
+    operands = [
+        None if g is None else values[g] if isinstance(g, SSAValue) else [values[v] for v in g]
+        for g in op.operand_groups()
+    ]
+    with np.errstate(all="ignore"):
+        results = type(op).evaluate(op.attrs(), *operands)
+    return list(results) if isinstance(results, tuple) else [results]

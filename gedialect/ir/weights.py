@@ -1,0 +1,111 @@
+"""Reading constants: mapped files for ``#ge.weight``, and arrays kept in memory under a name.
+
+Nothing is copied: a weight is a view of the file's pages. Files are found as written, beside the text
+file that names them, or under ``memory:N`` for models that were never on disk.
+"""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+import os
+from typing import TYPE_CHECKING, Any, cast
+
+from gedialect.errors import GeError
+from gedialect.ir.lazy import np
+from gedialect.ir.spec import Spec
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from xdsl.ir import Attribute
+
+
+class WeightStore:
+    """Open weight files, by name. ``search`` holds folders tried for relative names."""
+
+    def __init__(self) -> None:
+        self.search: list[str] = []
+        self._open: dict[str, memoryview] = {}
+        self._memory: dict[str, Any] = {}
+        self._count = itertools.count()
+
+    def register(self, data: Any) -> str:
+        """Keep a bytes-like object or array alive and return the file name that stands for it."""
+        name = f"memory:{next(self._count)}"
+        self._memory[name] = data
+        return name
+
+    def path(self, file: str) -> str:
+        """Where ``file`` lies; GE1002 if nowhere."""
+        for candidate in [file, *(os.path.join(d, file) for d in self.search)]:
+            if os.path.isfile(candidate):
+                return candidate
+        raise GeError(
+            "weight file not found", code="GE1002", where=file, hint="run where the model file is, or beside it"
+        )
+
+    def span(self, file: str, offset: int, length: int) -> memoryview:
+        """``length`` bytes of ``file`` from ``offset``; GE1003 beyond its end."""
+        view = self._view(file)
+        if offset < 0 or length < 0 or offset + length > len(view):
+            raise GeError(
+                f"weight bytes {offset}..{offset + length} lie beyond the end of the file ({len(view)} bytes)",
+                code="GE1003",
+                where=file,
+            )
+        return view[offset : offset + length]
+
+    def _view(self, file: str) -> memoryview:
+        if file in self._memory:
+            return memoryview(self._memory[file]).cast("B")
+        if file.startswith("memory:"):
+            raise GeError("these weights were in the memory of another process", code="GE1002", where=file)
+        path = os.path.abspath(self.path(file))
+        status = os.stat(path)
+        key = f"{path}:{status.st_mtime_ns}:{status.st_size}"
+        if key not in self._open:
+            with open(path, "rb") as handle:
+                self._open[key] = (
+                    memoryview(mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ))
+                    if status.st_size
+                    else memoryview(b"")
+                )
+        return self._open[key]
+
+
+STORE = WeightStore()
+"""The process-wide store; names are file names, so two modules cannot clash."""
+
+
+def constant_bytes(value: Attribute, spec: Spec) -> memoryview | None:
+    """The bytes of a dense or weight constant without a copy; None for a splat."""
+    from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+
+    from gedialect.dialects.ge.attrs import WeightAttr
+
+    match value:
+        case WeightAttr():
+            return STORE.span(value.file.data, value.offset.data, value.length.data)
+        case DenseIntOrFPElementsAttr():
+            data = cast(bytes, value.data.data)
+            if len(data) != spec.nbytes:
+                raise GeError(f"constant has {len(data)} bytes, {spec} needs {spec.nbytes}", code="GE1003")
+            return memoryview(data)
+        case _:
+            return None
+
+
+def read_constant(value: Attribute, spec: Spec) -> npt.NDArray[Any]:
+    """A read-only array of ``spec``; splats are broadcast without memory."""
+    from gedialect.dialects.ge.attrs import SplatAttr
+
+    if isinstance(value, SplatAttr):
+        scalar = np.asarray(value.python)
+        if scalar.dtype.kind == "i":  # keep 64-bit values exact
+            scalar = scalar.astype(np.int64)
+        return np.broadcast_to(scalar.astype(spec.dtype.numpy), spec.shape)
+    data = constant_bytes(value, spec)
+    assert data is not None
+    if spec.dtype.kind == "b":
+        return np.frombuffer(data, np.uint8).reshape(spec.shape) != 0
+    return np.frombuffer(data, spec.dtype.numpy).reshape(spec.shape)
