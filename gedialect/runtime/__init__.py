@@ -1,0 +1,1 @@
+"""Loader, session and simulator: everything that works from the bytes alone."""
