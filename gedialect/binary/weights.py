@@ -7,9 +7,12 @@ to 512 (GE ``compiler/graph/build/model_builder.cc``; see ``docs/om.md``).
 from __future__ import annotations
 
 import hashlib
+import mmap
+import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import IO
 
 from typing_extensions import Buffer
@@ -58,9 +61,9 @@ class Place:
 
 
 def as_bytes(source: Source) -> memoryview:
-    """The bytes of ``source`` as a flat view; a span is read into memory. GE1011 if its file cannot be read."""
+    """The bytes of ``source`` as a flat view; a span is mapped, not read. GE1011 if its file cannot be read."""
     if isinstance(source, Span):
-        return memoryview(b"".join(_read_span(source)))
+        return _map_span(source)
     if isinstance(source, Deferred):
         view = as_bytes(source.make())
         if len(view) != source.length:
@@ -78,6 +81,35 @@ def chunks(source: Source) -> Iterator[Buffer]:
         yield as_bytes(source)
 
 
+def _map_span(span: Span) -> memoryview:
+    try:
+        stat = os.stat(span.path)
+        if span.offset + span.length > stat.st_size:
+            raise _beyond(span, stat.st_size)
+        if span.length == 0:
+            return memoryview(b"")
+        mapped = _map_file(span.path, stat.st_ino, stat.st_mtime_ns, stat.st_size)
+    except OSError as error:
+        raise GeError(f"cannot read: {error.strerror or error}", code="GE1011", where=span.path) from error
+    return memoryview(mapped)[span.offset : span.offset + span.length]
+
+
+@lru_cache(maxsize=8)
+def _map_file(path: str, inode: int, mtime: int, size: int) -> mmap.mmap:
+    """A mapping of the file; the other arguments make a changed file a new one."""
+    with open(path, "rb") as file:
+        return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+
+
+def _beyond(span: Span, size: int) -> GeError:
+    return GeError(
+        f"weights at byte {span.offset}+{span.length} lie beyond the end of the file ({size} bytes)",
+        code="GE1011",
+        where=span.path,
+        hint="the file changed since it was imported",
+    )
+
+
 def _read_span(span: Span) -> Iterator[bytes]:
     left = span.length
     try:
@@ -86,13 +118,7 @@ def _read_span(span: Span) -> Iterator[bytes]:
             while left:
                 piece = file.read(min(left, _CHUNK))
                 if not piece:
-                    end = span.offset + span.length - left
-                    raise GeError(
-                        f"weights at byte {span.offset}+{span.length} lie beyond the end of the file ({end} bytes)",
-                        code="GE1011",
-                        where=span.path,
-                        hint="the file changed since it was imported",
-                    )
+                    raise _beyond(span, file.tell())
                 left -= len(piece)
                 yield piece
     except OSError as error:
