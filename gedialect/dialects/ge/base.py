@@ -48,6 +48,7 @@ from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gedialect.errors import GeError
+from gedialect.ir.access import Access
 from gedialect.ir.dtypes import DType
 from gedialect.ir.spec import DYNAMIC, Spec, spec_of, tensor_type
 
@@ -213,6 +214,12 @@ class GeOp(IRDLOperation):
     def has_expansion(cls) -> bool:
         """Whether the class states an expansion."""
         return cls.expand is not GeOp.expand
+
+    @staticmethod
+    def strided(attrs: Attrs, x: Access) -> tuple[Access, ...] | None:
+        """For ops that only move elements of their first operand: each result as a strided read of the
+        buffer that ``x`` reads; None where strides cannot say it."""
+        return None
 
     # ------------------------------------------------------------------ access
     @classmethod
