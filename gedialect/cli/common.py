@@ -1,0 +1,150 @@
+"""What all commands share: exit codes, errors in one form, options, output that appears whole or not at all.
+
+Imports nothing heavy, so that ``--version`` and usage errors answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, NoReturn
+
+from gedialect.errors import EXIT_ERROR, GeError, UsageError
+
+TRACEBACK_VARIABLE = "GEDIALECT_TRACEBACK"
+
+
+def version_line(prog: str) -> str:
+    """``ge-opt 0.1.0 (xdsl 0.75.0)``."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    def of(package: str) -> str:
+        try:
+            return version(package)
+        except PackageNotFoundError:
+            return "not installed"
+
+    return f"{prog} {of('gedialect')} (xdsl {of('xdsl')})"
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """argparse whose usage errors are ``UsageError``."""
+
+    def __init__(self, prog: str, **kwargs: Any):
+        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        kwargs.setdefault("allow_abbrev", False)
+        super().__init__(prog=prog, **kwargs)
+        self.add_argument("-v", "--version", action="version", version=version_line(prog), help="print the version")
+
+    def error(self, message: str) -> NoReturn:
+        raise usage_error(self.prog, message)
+
+
+def usage_error(prog: str, message: str) -> UsageError:
+    """A wrong command line."""
+    return UsageError(message, code="GE1001", where=prog, hint=f"see {prog} --help")
+
+
+def wants_version(argv: Sequence[str]) -> bool:
+    """Whether the command line asks for the version only."""
+    return len(argv) == 1 and argv[0] in ("--version", "-v")
+
+
+def run(prog: str, command: Callable[[Sequence[str]], int | None], argv: Sequence[str] | None = None) -> int:
+    """Run ``command`` on the arguments; print its errors in the one form and return the exit code.
+
+    With ``GEDIALECT_TRACEBACK=1`` Python's traceback is printed as well.
+    """
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if wants_version(arguments):
+        print(version_line(prog))
+        return 0
+    try:
+        return command(arguments) or 0
+    except GeError as error:
+        _print_error(error)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader of our output is gone (``| head``): nothing to say, and Python must not say it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_ERROR
+    except KeyboardInterrupt:
+        print(f"{prog}: interrupted", file=sys.stderr)
+        return 130
+    except Exception as error:
+        _print_error(internal_error(error, where=prog))
+        return EXIT_ERROR
+
+
+def internal_error(error: BaseException, *, where: str | None = None, doing: str | None = None) -> GeError:
+    """An exception nobody expected, as an error a user can report."""
+    if isinstance(error, MemoryError):
+        return GeError("out of memory", code="GE1902", where=where, hint="give a smaller model or more memory")
+    if isinstance(error, RecursionError):
+        return GeError("nested too deeply", code="GE1105", where=where, hint="flatten the input")
+    if isinstance(error, OSError) and error.filename is not None:
+        reason = error.strerror or type(error).__name__
+        return GeError(reason, code="GE1002", where=str(error.filename), hint="check the path and its permissions")
+    text = str(error).partition("\n")[0][:300]
+    task = f" in {doing}" if doing is not None else ""
+    found = GeError(
+        f"internal error{task}: {type(error).__name__}: {text}",
+        code="GE1901",
+        where=where,
+        hint=f"this is a bug in gedialect, please report it; {TRACEBACK_VARIABLE}=1 shows where",
+    )
+    found.__cause__ = error
+    return found
+
+
+def _print_error(error: GeError) -> None:
+    sys.stdout.flush()
+    if os.environ.get(TRACEBACK_VARIABLE, "0") not in ("", "0"):
+        import traceback
+
+        traceback.print_exception(error, file=sys.stderr)
+    print(error, file=sys.stderr)
+
+
+def open_error(path: str, error: OSError) -> GeError:
+    """A file that cannot be read."""
+    reason = error.strerror or type(error).__name__
+    return GeError(f"cannot read: {reason}", code="GE1002", where=path, hint="check the path")
+
+
+@contextlib.contextmanager
+def atomic_output(path: str) -> Generator[str]:
+    """Yields a temporary name beside ``path``, renamed to it when the block succeeds, removed when it does not."""
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        handle, name = tempfile.mkstemp(prefix="." + os.path.basename(path) + ".", dir=folder)
+    except OSError as error:
+        raise _write_error(path, error) from None
+    os.close(handle)
+    try:
+        yield name
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)
+        if not os.path.isfile(path) and os.path.exists(path):
+            with open(name, "rb") as source, open(path, "wb") as device:
+                while block := source.read(1 << 20):
+                    device.write(block)
+        else:
+            os.replace(name, path)
+    except OSError as error:
+        if error.filename in (path, name):
+            raise _write_error(path, error) from None
+        raise
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+
+
+def _write_error(path: str, error: OSError) -> GeError:
+    reason = error.strerror or type(error).__name__
+    return GeError(f"cannot write: {reason}", code="GE1006", where=path, hint="check the folder and its permissions")
