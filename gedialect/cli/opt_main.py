@@ -282,7 +282,10 @@ class GeOptMain(xDSLOptMain):
 
     def _with_shape(self, extension: str) -> str:
         shape = self.args.input_shape
-        return extension if shape is None or "{" in extension else f'{extension}{{input-shape="{shape}"}}'
+        if shape is None or "{" in extension:
+            return extension
+        escaped = shape.replace("\\", "\\\\").replace('"', '\\"')
+        return f'{extension}{{input-shape="{escaped}"}}'
 
     def weight_folder(self, folder: str) -> None:
         """Weights named relative to the text file are found beside it."""

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.frontend import Frontend
 
 from gedialect.errors import UsageError
+from gedialect.ir.input_shapes import parse_input_shapes
 
 
 @dataclass(frozen=True)
@@ -30,5 +31,5 @@ class OnnxFrontend(Frontend):
         reader = importlib.import_module("gedialect.frontends.onnx")
         shapes = None
         if self.input_shape is not None:
-            shapes = importlib.import_module("gedialect.frontends.shapes").parse_input_shapes(self.input_shape)
+            shapes = parse_input_shapes(self.input_shape)
         return reader.import_model(input_name, input_shapes=shapes)

@@ -15,7 +15,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from gedialect.errors import GeError
-from gedialect.ir.diagnostics import Positions, op_error, value_text
+from gedialect.ir.diagnostics import Positions, cap, op_error, value_text
 
 USE_BEFORE_DEFINITION = "GE1103"
 DOES_NOT_VERIFY = "GE1104"
@@ -50,7 +50,7 @@ def _op_findings(op: Operation, block: Block | None) -> Iterator[Finding]:
         # Not op.verify(): on failure that prints the whole module into the exception.
         op.verify_()
     except VerifyException as error:
-        yield op, DOES_NOT_VERIFY, f"{op.name} does not verify: {error}", None
+        yield op, DOES_NOT_VERIFY, f"{op.name} does not verify: {cap(str(error), 300)}", None
 
 
 def _dominance(region: Region) -> DominanceInfo | None:
