@@ -1,0 +1,135 @@
+"""A kernel as the machine sees it: functions of structured loops over instructions on affine tile views.
+
+Index variables are numbered: 0 is block_idx, 1 is sub_block_idx, 2 + d is the variable of the loop at depth d.
+All addresses are bytes; strides are in elements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from ..ir.dtypes import DType
+from .isa import Instr, Value
+
+BLOCK_IDX = 0
+SUB_BLOCK_IDX = 1
+FIRST_LOOP = 2
+
+KINDS = ("vector", "cube", "mix")
+ROLES = ("in", "out", "inout", "workspace")
+MAX_RANK = 8
+
+
+@dataclass(frozen=True)
+class KernelArg:
+    """One region of global memory: ``nbytes`` bytes of ``dtype`` elements."""
+
+    name: str
+    dtype: DType
+    nbytes: int
+    role: str
+
+
+@dataclass(frozen=True)
+class Linear:
+    """``const`` + sum of coefficient * index variable; ``terms`` are (variable, coefficient), by variable."""
+
+    const: int = 0
+    terms: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """Adds ``slot_bytes`` * (iteration number of loop ``depth`` mod ``slots``) to an address."""
+
+    depth: int
+    slots: int
+    slot_bytes: int
+
+
+@dataclass(frozen=True)
+class View:
+    """One tile operand: where its elements are.
+
+    ``base`` is the byte address in ``space`` (in argument ``arg`` for gm) of the first element; ``strides`` are in
+    elements, one per dimension, 0 repeats.
+    """
+
+    space: str
+    dtype: DType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    base: Linear
+    arg: int = -1
+    rotation: Rotation | None = None
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Bytes [low, high) touched, relative to the base; (0, 0) when empty."""
+        if 0 in self.shape:
+            return 0, 0
+        low = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True) if s < 0)
+        high = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True) if s > 0)
+        return low * self.dtype.itemsize, (high + 1) * self.dtype.itemsize
+
+    @property
+    def elements(self) -> int:
+        return prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Inst:
+    """One instruction; ``views`` and ``attrs`` (every attribute, defaults filled in) follow the table's order."""
+
+    op: Instr
+    views: tuple[View, ...] = ()
+    attrs: tuple[Value, ...] = ()
+
+    def attr(self, name: str) -> Value:
+        for spec, value in zip(self.op.attrs, self.attrs, strict=True):
+            if spec.name == name:
+                return value
+        raise KeyError(name)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """``for v in range(lo, hi, step)``: the body runs at each value, lo and hi affine in outer variables."""
+
+    lo: Linear
+    hi: Linear
+    step: int
+    body: tuple[Inst | Loop, ...]
+
+
+@dataclass(frozen=True)
+class Function:
+    """The program of one kind of core."""
+
+    body: tuple[Inst | Loop, ...]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One task: ``blocks`` blocks, each running the cube function, the vector function, or in a mix one cube and
+    two vector functions side by side."""
+
+    name: str
+    kind: str
+    blocks: int
+    args: tuple[KernelArg, ...]
+    cube: Function | None = None
+    vector: Function | None = None
+    digest: bytes = field(default=b"", compare=False)
+    """Of the bytes it was decoded from; empty when built by hand."""
+
+
+def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major element strides of ``shape``."""
+    strides: list[int] = []
+    step = 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))
