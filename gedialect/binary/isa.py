@@ -172,8 +172,8 @@ def _moves() -> list[Instr]:
     all_types = DTYPES
     return [
         Instr(
-            "load", 0x01, Pipe.MTE2, (_out("ub", "l1"), _in("src", "gm")), types=("T", "T"), hw=all_types, cost="gm_load",
-            doc="copy GM to UB or L1; views of equal shape, any strides",
+            "load", 0x01, Pipe.MTE2, (_out("ub", "l1"), _in("src", "gm")), types=("T", "T"), hw=all_types,
+            cost="gm_load", doc="copy GM to UB or L1; views of equal shape, any strides",
             source="NPU architecture 2201 (GM->UB, GM->L1)",
         ),
         Instr(

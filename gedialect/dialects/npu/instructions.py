@@ -125,7 +125,11 @@ class InstrOp(IRDLOperation):
 
 def _known(parser: Parser) -> SSAValue:
     """A tile defined above: its type is known, so the text does not repeat it."""
-    return parser.parse_operand()  # pyright: ignore[reportDeprecated]
+    name = parser.parse_unresolved_operand()
+    values = parser.ssa_values.get(name.operand_name)
+    if values is None or name.index >= len(values):
+        parser.raise_error("tile is used before it is defined", name.span.start, name.span.end)
+    return parser.resolve_operand(name, values[name.index].type)
 
 
 def _make(instr: Instr) -> type[InstrOp]:
