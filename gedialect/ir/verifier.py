@@ -118,7 +118,7 @@ def findings(root: Operation, *, dominance: bool = True) -> Iterator[Finding]:
             scope.ops = iter(tuple(block.ops))
             continue
         if dominance:
-            for value in op.operands:
+            for value in dict.fromkeys(op.operands):
                 if not scope.may_use(value):
                     message = f"{op.name} uses {value_text(value)} where it is not defined"
                     yield op, USE_BEFORE_DEFINITION, message, "move its definition before this op, or pass it in"
