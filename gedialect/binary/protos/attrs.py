@@ -51,8 +51,10 @@ def set_attr(attr: AttrDef, value: AttrValue, name: str = "") -> None:
             _set_list(attr, kind, values, name)
         case TensorDef():
             attr.t.CopyFrom(value)
-        case _:
+        case list() | tuple():
             _set_sequence(attr, cast("Sequence[Any]", value), name)
+        case _:
+            raise GeError(f"attribute {name}: no encoding for a {type(value).__name__}", code="GE1901")
 
 
 def set_name_map(target: Map[AttrDef], stem: str, names: Sequence[str]) -> None:
