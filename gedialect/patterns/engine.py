@@ -1,0 +1,272 @@
+"""Applies rules to a fixpoint, without a walk per match.
+
+Matchers are indexed by the class of their root op, and compiled when a model has such an op. Each block is swept
+until nothing changes; within a sweep, a rewrite puts the new ops and those around them back on the list.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from gedialect.dialects.ge.base import GeOp
+from gedialect.dialects.ge.constant import ConstantOp
+from gedialect.dialects.ge.fusion import FusionOp
+from gedialect.errors import GeError
+from gedialect.ir import sources
+from gedialect.patterns.compiler import Found, Matcher, compile_variant
+from gedialect.patterns.rule import Rule, Variant, node_of
+from gedialect.patterns.values import is_pure
+
+REWRITES_PER_OP = 8
+SPARE_REWRITES = 512
+"""More rewrites than this for a block mean that rules undo each other."""
+RECENT = 64
+
+
+@dataclass
+class RuleStats:
+    """What a rule did: roots looked at, matches put in, and which condition rejected how often."""
+
+    tried: int = 0
+    matched: int = 0
+    rejected: Counter[str] = field(default_factory=Counter[str])
+
+
+@dataclass
+class Outcome:
+    """What ``apply`` did: rewrites per rule, and sweeps until nothing changed."""
+
+    rewrites: Counter[str] = field(default_factory=Counter[str])
+    iterations: int = 0
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.rewrites)
+
+
+Trace = Callable[[Rule, Found], None]
+
+
+class _Entry:
+    """A rule at one root class; its forms are compiled at the first look."""
+
+    __slots__ = ("matchers", "rule", "stats", "variants")
+
+    def __init__(self, rule: Rule, variants: Sequence[Variant], stats: RuleStats):
+        self.rule = rule
+        self.variants = variants
+        self.stats = stats
+        self.matchers: list[Matcher] | None = None
+
+    def compile(self) -> list[Matcher]:
+        self.matchers = [compile_variant(self.rule, v, self.stats.rejected) for v in self.variants]
+        return self.matchers
+
+
+class RuleSet:
+    """Rules ready to be applied, in order of benefit, then as given. Reusable; ``stats`` add up."""
+
+    def __init__(self, rules: Iterable[Rule]):
+        self.rules = list(rules)
+        names = Counter(r.name for r in self.rules)
+        if twice := [n for n, c in names.items() if c > 1]:
+            raise GeError(f"two rules are named {twice[0]}", code="GE1105", hint="rename one of them")
+        self.stats: dict[str, RuleStats] = {r.name: RuleStats() for r in self.rules}
+        self.index: dict[type[Operation], list[_Entry]] = {}
+        for r in sorted(self.rules, key=lambda r: -r.benefit):
+            by_root: dict[type[Operation], list[Variant]] = {}
+            for v in r.variants:
+                by_root.setdefault(node_of(v.before[0]).cls, []).append(v)
+            for cls, variants in by_root.items():
+                self.index.setdefault(cls, []).append(_Entry(r, variants, self.stats[r.name]))
+        self.trace: Trace | None = None
+
+    def apply(self, target: ModuleOp | Block | Operation) -> Outcome:
+        """Rewrite every block of ``target`` to a fixpoint, those of ``ge.fusion`` excepted.
+
+        Raises GeError GE1106, naming the rules, when they undo each other without end.
+        """
+        outcome = Outcome()
+        for block in [target] if isinstance(target, Block) else list(_blocks(target)):
+            _Driver(self, block, outcome).run()
+        return outcome
+
+    def explain(self, name: str, root: Operation) -> list[tuple[int, str, Operation]]:
+        """Why rule ``name`` does not match at ``root``: (ops matched before, reason, op), the deepest first."""
+        found: list[tuple[int, str, Operation]] = []
+        for entry in self.index.get(type(root), ()):
+            if entry.rule.name == name:
+                for v in entry.variants:
+                    compile_variant(entry.rule, v, Counter(), lambda d, why, op: found.append((d, why, op)))(root)
+        return sorted(found, key=lambda f: -f[0])
+
+
+def _blocks(op: Operation) -> Iterable[Block]:
+    for region in op.regions:
+        for block in region.blocks:
+            yield block
+            for inner in block.ops:
+                if inner.regions and not isinstance(inner, FusionOp):
+                    yield from _blocks(inner)
+
+
+class _Driver:
+    """One block, to a fixpoint."""
+
+    def __init__(self, rules: RuleSet, block: Block, outcome: Outcome):
+        self.rules = rules
+        self.block = block
+        self.outcome = outcome
+        self.stack: list[Operation] = []
+        self.waiting: set[Operation] = set()
+        self.recent: deque[str] = deque(maxlen=RECENT)
+        self.left = 0
+        self.order: dict[Operation, int] | None = None
+
+    def run(self) -> None:
+        changed = True
+        sweeps = 0
+        first = True
+        while changed:
+            ops = [op for op in self.block.ops if type(op) in self.rules.index]
+            if first:
+                self.left = REWRITES_PER_OP * len(ops) + SPARE_REWRITES
+                first = False
+            self.stack = ops[::-1]
+            self.waiting = set(ops)
+            sweeps += 1
+            changed = self.sweep()
+        self.outcome.iterations = max(self.outcome.iterations, sweeps)
+
+    def sweep(self) -> bool:
+        stack, waiting, index = self.stack, self.waiting, self.rules.index
+        changed = False
+        while stack:
+            op = stack.pop()
+            if op not in waiting:
+                continue
+            waiting.discard(op)
+            for entry in index[type(op)]:
+                entry.stats.tried += 1
+                found = self.match(entry, op)
+                if found is not None and self.put_in(entry, found):
+                    changed = True
+                    break
+        return changed
+
+    @staticmethod
+    def match(entry: _Entry, op: Operation) -> Found | None:
+        for matcher in entry.matchers if entry.matchers is not None else entry.compile():
+            if (found := matcher(op)) is not None:
+                return found
+        return None
+
+    def put_in(self, entry: _Entry, found: Found) -> bool:
+        root = found.matched[0]
+        point = root if len(found.replaced) == 1 else self.insertion_point(found)
+        if point is None:
+            for op in found.new_ops[::-1]:
+                op.erase()
+            entry.stats.rejected["order of the outputs"] += 1
+            return False
+        for op in found.new_ops:
+            self.block.insert_op_before(op, point)
+        if found.new_ops:
+            self.order = None
+        if self.rules.trace is not None:
+            self.rules.trace(entry.rule, found)
+        entry.stats.matched += 1
+        self.outcome.rewrites[entry.rule.name] += 1
+        self.recent.append(entry.rule.name)
+        self.left -= 1
+        if self.left < 0:
+            self.raise_loop()
+        for old, new in found.replaced:
+            hint = old.name_hint
+            if not found.new_ops:
+                self.keep_name(old, new)
+            for use in tuple(old.uses):
+                self.push(use.operation)
+            old.replace_all_uses_with(new)
+            if hint is not None and new.name_hint is None:
+                new.name_hint = hint
+        for op in found.new_ops:
+            self.push(op)
+        self.sweep_dead(found.matched)
+        return True
+
+    @staticmethod
+    def keep_name(old: SSAValue, new: SSAValue) -> None:
+        """A value that takes the place of another takes its node names too, so that they are not lost."""
+        a, b = old.owner, new.owner
+        if isinstance(a, Operation) and isinstance(b, GeOp) and not isinstance(b, ConstantOp):
+            b.location = sources.merge(b.location, a.location)
+
+    def insertion_point(self, found: Found) -> Operation | None:
+        """Where the outputs of a match with several can be made: before the last of them, if no user comes sooner."""
+        if self.order is None:
+            self.order = {op: i for i, op in enumerate(self.block.ops)}
+        order = self.order
+        new = set(found.new_ops)
+        roots = [old.owner for old, _ in found.replaced]
+        last = max((r for r in roots if isinstance(r, Operation)), key=lambda r: order[r])
+        matched = set(found.matched)
+        for old, made in found.replaced:
+            if made.owner not in new:
+                continue
+            for use in old.uses:
+                user = use.operation
+                while user.parent is not self.block:
+                    parent = user.parent_op()
+                    if parent is None:
+                        return None
+                    user = parent
+                if user not in matched and order[user] < order[last]:
+                    return None
+        return last
+
+    def push(self, op: Operation) -> None:
+        if op not in self.waiting and type(op) in self.rules.index and op.parent is self.block:
+            self.waiting.add(op)
+            self.stack.append(op)
+
+    def sweep_dead(self, ops: Sequence[Operation]) -> None:
+        """Erase those of ``ops`` that nobody uses any more, and what only they used."""
+        todo = list(ops[::-1])
+        while todo:
+            op = todo.pop()
+            if op.parent is not self.block or not is_pure(type(op)) or any(r.first_use for r in op.results):
+                continue
+            operands = op.operands
+            owners = [v.owner for v in operands]
+            self.waiting.discard(op)
+            if self.order is not None:
+                self.order.pop(op, None)
+            self.block.erase_op(op)
+            for owner in owners:
+                if isinstance(owner, Operation):
+                    todo.append(owner)
+                    for result in owner.results:  # a value with one user left may be inside a match now
+                        if (user := result.get_user_of_unique_use()) is not None:
+                            self.push(user)
+
+    def raise_loop(self) -> None:
+        counts = Counter(self.recent)
+        names = [n for n, c in counts.items() if c > 1] or list(counts)
+        raise GeError(
+            f"rules undo each other without end: {', '.join(sorted(names))}",
+            code="GE1106",
+            hint="switch one of them off, or make its right side different from what another matches",
+        )
+
+
+@lru_cache(maxsize=64)
+def rule_set(rules: tuple[Rule, ...]) -> RuleSet:
+    """The rule set of these rules, compiled once per process."""
+    return RuleSet(rules)

@@ -1,0 +1,284 @@
+"""The rule language: what a pattern is made of.
+
+A rule is a function from captures to ``(before, after)``; calling it once with symbols gives both sides as graphs::
+
+    @rule(exact="value")
+    def add_zero(x):
+        return ge.add(x, 0), x
+
+``ge.<mnemonic>(operands, attribute=...)`` makes a node of either side, ``+ - * / **`` are short for the arithmetic
+ops, numbers are constants. One Python object is one value: a node used twice must be the same value in the model,
+and a node of the left side used on the right is the value that was matched.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from gedialect.errors import GeError
+
+if TYPE_CHECKING:
+    from gedialect.dialects.ge.base import GeOp
+
+Operand: TypeAlias = "Pattern | float | int | Callable[..., Any] | None"
+
+REST = "_rest"
+"""Keyword under which ``**attrs`` of a rule function travels."""
+DTYPE = "dtype"
+"""Keyword of the right side: element type of an op whose type its operands do not tell (``cast``)."""
+
+
+def rule_error(message: str, hint: str | None = None, where: str | None = None) -> GeError:
+    """A mistake in a rule (GE1105), at the line of the rule that is being written."""
+    if where is None:
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        here = __file__.rsplit("language", 1)[0]
+        while frame.f_back is not None and frame.f_code.co_filename in (here + "language.py", here + "rule.py"):
+            frame = frame.f_back
+        where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return GeError(message, code="GE1105", where=where, hint=hint)
+
+
+class Pattern:
+    """A value in a rule. Equality is identity."""
+
+    def __add__(self, other: Operand) -> Node:
+        return ge.add(self, other)
+
+    def __radd__(self, other: Operand) -> Node:
+        return ge.add(other, self)
+
+    def __sub__(self, other: Operand) -> Node:
+        return ge.sub(self, other)
+
+    def __rsub__(self, other: Operand) -> Node:
+        return ge.sub(other, self)
+
+    def __mul__(self, other: Operand) -> Node:
+        return ge.mul(self, other)
+
+    def __rmul__(self, other: Operand) -> Node:
+        return ge.mul(other, self)
+
+    def __truediv__(self, other: Operand) -> Node:
+        return ge.div(self, other)
+
+    def __rtruediv__(self, other: Operand) -> Node:
+        return ge.div(other, self)
+
+    def __pow__(self, other: Operand) -> Node:
+        return ge.pow(self, other)
+
+    def __neg__(self) -> Node:
+        return ge.neg(self)
+
+    def __bool__(self) -> bool:
+        raise rule_error("a pattern has no truth value", "use where=, one_of, optional or given")
+
+
+class Capture(Pattern):
+    """A parameter of the rule: any value, or with ``kind`` "const" (known before the model runs) or "number"
+    (a constant with one value everywhere, on the right and in conditions a Python number)."""
+
+    def __init__(self, name: str, kind: str = "value"):
+        self.name = name
+        self.kind = kind
+
+
+class ManyCapture(Pattern):
+    """``*xs`` of the rule function: all operands that are left."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+
+class AttrCapture:
+    """A parameter that stands for an attribute (``_p``, or annotated ``attr``)."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+
+class RestCapture:
+    """``**attrs`` of the rule function: all attributes of a node that are not named."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+
+class Number(Pattern):
+    """A constant with one value everywhere, of any element type and shape; see ``number``."""
+
+    def __init__(self, value: float | int | bool, tol: float | None = None):
+        self.value = value
+        self.tol = tol
+
+
+class Computed(Pattern):
+    """Right side only: a constant computed from captures by a Python function (number or array)."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self.function = function
+
+
+class Node(Pattern):
+    """An op. As an operand it stands for its first result; ``node[1]`` and unpacking give the others."""
+
+    def __init__(self, cls: type[GeOp], args: Sequence[Pattern | None], attrs: dict[str, Any], where: str):
+        self.cls = cls
+        self.args = list(args)
+        self.rest: RestCapture | None = attrs.pop(REST, None)
+        self.dtype: Any = None if DTYPE in cls.attr_names() else attrs.pop(DTYPE, None)
+        self.attrs = attrs
+        self.where = where
+        self._results: dict[int, ResultOf] = {}
+
+    def __getitem__(self, index: int) -> Pattern:
+        count = len(self.cls.get_irdl_definition().results)
+        if not 0 <= index < count:
+            raise IndexError(index)
+        return self if index == 0 else self._results.setdefault(index, ResultOf(self, index))
+
+    def __iter__(self) -> Iterator[Pattern]:
+        return (self[i] for i in range(len(self.cls.get_irdl_definition().results)))
+
+
+class ResultOf(Pattern):
+    """A result of a node other than the first."""
+
+    def __init__(self, node: Node, index: int):
+        self.node = node
+        self.index = index
+
+
+class OneOf(Pattern):
+    """Alternatives; None among them means an absent operand."""
+
+    def __init__(self, alternatives: Sequence[Pattern | None]):
+        self.alternatives = tuple(alternatives)
+
+
+class Given(Pattern):
+    """Right side only: ``then`` if the optional capture was matched, else ``otherwise``."""
+
+    def __init__(self, capture: Pattern, then: Pattern | None, otherwise: Pattern | None):
+        self.capture = capture
+        self.then = then
+        self.otherwise = otherwise
+
+
+class const(Capture):
+    """Annotation: a value known before the model runs (a constant, or computed from constants only)."""
+
+
+class number(Number):
+    """As annotation: a constant with one value everywhere. As call: ``number(1.702, tol=1e-3)``, a constant
+    matched with a relative tolerance of its own.
+
+    Without ``tol``, values that bfloat16 can hold (0, 1, 0.5, 6 …) must be equal; others may differ by 1e-5 or by
+    one rounding of the constant's type, whichever is more, since exporters round them.
+    """
+
+
+class attr(AttrCapture):
+    """Annotation: an attribute."""
+
+
+def as_pattern(value: Any) -> Pattern | None:
+    """An operand as written in a rule: pattern, number, function computing a constant, or None (absent)."""
+    match value:
+        case None | Pattern():
+            return value
+        case bool() | int() | float():
+            return Number(value)
+        case AttrCapture():
+            raise rule_error(f"the attribute {value.name} cannot be an operand")
+        case _ if callable(value):
+            return Computed(value)
+        case _:
+            raise rule_error(f"{value!r} cannot be an operand", "give a capture, a node or a number")
+
+
+def one_of(*alternatives: Operand) -> OneOf:
+    """Any of these; tried in order."""
+    return OneOf([as_pattern(a) for a in alternatives])
+
+
+def optional(pattern: Operand, otherwise: Operand = None) -> OneOf:
+    """An operand that may be absent, or with ``otherwise`` a step that may be left out: ``optional(x * s, x)``."""
+    return one_of(pattern, otherwise)
+
+
+def given(capture: Pattern, then: Operand, otherwise: Operand) -> Given:
+    """On the right side: ``then`` if ``capture`` was matched, else ``otherwise``."""
+    return Given(capture, as_pattern(then), as_pattern(otherwise))
+
+
+def any_order(op: Callable[..., Node], *terms: Operand) -> Pattern:
+    """All ways to join ``terms`` two at a time with a commutative op, in any association: for three terms
+    (ab)c, (ac)b and a(bc); the operand orders come from the op's trait. At most four terms."""
+    if not 2 <= len(terms) <= 4:
+        raise rule_error(f"any_order takes two to four terms, not {len(terms)}")
+
+    def trees(part: tuple[int, ...]) -> list[Pattern]:
+        if len(part) == 1:
+            leaf = as_pattern(terms[part[0]])
+            assert leaf is not None
+            return [leaf]
+        found: list[Pattern] = []
+        first, rest = part[0], part[1:]
+        for size in range(len(rest)):
+            for others in itertools.combinations(rest, size):
+                right = tuple(i for i in rest if i not in others)
+                found += [op(a, b) for a in trees((first, *others)) for b in trees(right)]
+        return found
+
+    return OneOf(trees(tuple(range(len(terms)))))
+
+
+class _Ge:
+    """``ge.<mnemonic>`` makes a node of the op; an unknown op is a GE1105 at the line of the rule."""
+
+    def __getattr__(self, mnemonic: str) -> Callable[..., Node]:
+        if mnemonic.startswith("__"):
+            raise AttributeError(mnemonic)
+        from gedialect.dialects.ge import op_class
+
+        try:
+            cls = op_class(mnemonic.rstrip("_"))
+        except GeError:
+            raise rule_error(f"the ge dialect has no op {mnemonic}", _close(mnemonic)) from None
+
+        def node(*operands: Operand, **attrs: Any) -> Node:
+            place = str(rule_error("").where)
+            _check_attrs(cls, attrs, place)
+            args = [as_pattern(o) for o in operands]
+            kinds = cls.operand_kinds()
+            if len(args) > len(kinds) and not any(k == "variadic" for _, k in kinds):
+                raise rule_error(f"{cls.name} takes {len(kinds)} operands, not {len(args)}", where=place)
+            return Node(cls, args, dict(attrs), place)
+
+        return node
+
+
+def _check_attrs(cls: type[GeOp], attrs: Mapping[str, Any], place: str) -> None:
+    names = cls.attr_names()
+    for name in attrs:
+        if name not in names and name not in (REST, DTYPE):
+            known = ", ".join(names) if names else "none"
+            raise rule_error(f"{cls.name} has no attribute {name}", f"it has: {known}", where=place)
+
+
+def _close(mnemonic: str) -> str | None:
+    from difflib import get_close_matches
+
+    from gedialect.dialects.ge import op_classes
+
+    close = get_close_matches(mnemonic, [c.name.removeprefix("ge.") for c in op_classes()], 3)
+    return f"did you mean {' or '.join(close)}?" if close else None
+
+
+ge = _Ge()

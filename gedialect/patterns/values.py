@@ -1,0 +1,171 @@
+"""What conditions and computed attributes of rules see of a matched value."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from gedialect.dialects.ge.attrs import SplatAttr
+from gedialect.dialects.ge.base import GeOp
+from gedialect.dialects.ge.constant import ConstantOp
+from gedialect.dialects.ge.fusion import FusionOp
+from gedialect.ir.dtypes import DType
+from gedialect.ir.lazy import np
+from gedialect.ir.spec import Spec, spec_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+NEVER_SCANNED = 1024
+"""Constants of more bytes are not searched for one repeated value: that would read the weights."""
+
+
+class NoMatch(Exception):
+    """Raised by a condition or a computed attribute: the rule does not apply; the message says why."""
+
+
+class Value:
+    """A matched value, with what a condition may ask about it."""
+
+    __slots__ = ("ssa",)
+
+    def __init__(self, ssa: SSAValue):
+        self.ssa = ssa
+
+    @property
+    def spec(self) -> Spec:
+        return spec_of(self.ssa.type)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes in memory order; -1 where unknown."""
+        return spec_of(self.ssa.type).shape
+
+    @property
+    def rank(self) -> int:
+        return len(spec_of(self.ssa.type).shape)
+
+    @property
+    def dtype(self) -> DType:
+        return spec_of(self.ssa.type).dtype
+
+    @property
+    def is_static(self) -> bool:
+        return spec_of(self.ssa.type).is_static
+
+    @property
+    def op(self) -> Operation | None:
+        """The op that makes the value; None for an argument of the function."""
+        owner = self.ssa.owner
+        return owner if isinstance(owner, Operation) else None
+
+    @property
+    def is_const(self) -> bool:
+        """Known before the model runs."""
+        return is_const(self.ssa)
+
+    @property
+    def number(self) -> float | int | bool | None:
+        """The value of a constant that is the same everywhere; None otherwise."""
+        return number_of(self.ssa)
+
+    @property
+    def array(self) -> npt.NDArray[Any] | None:
+        """The elements of a constant of at most 1 kB; None otherwise."""
+        owner = self.ssa.owner
+        if not isinstance(owner, ConstantOp) or self.spec.nbytes > NEVER_SCANNED:
+            return None
+        from gedialect.ir.weights import read_constant
+
+        return read_constant(owner.value, self.spec)
+
+    def same_type(self, other: Value) -> bool:
+        return self.ssa.type == other.ssa.type
+
+
+def is_const(value: SSAValue) -> bool:
+    """Whether ``value`` is a constant or computed from constants only, by ops without effects."""
+    owner = value.owner
+    if type(owner) is ConstantOp:
+        return True
+    stack = [owner]
+    seen: set[Any] = set()
+    while stack:
+        op = stack.pop()
+        if type(op) is ConstantOp or op in seen:
+            continue
+        if not isinstance(op, GeOp) or isinstance(op, FusionOp) or not op.operands or not is_pure(type(op)):
+            return False
+        seen.add(op)
+        stack += [v.owner for v in op.operands]
+    return True
+
+
+@lru_cache(maxsize=None)
+def is_pure(cls: type[Operation]) -> bool:
+    """Whether ops of this class may go when their results are not used."""
+    from xdsl.traits import Pure
+
+    return cls.has_trait(Pure, value_if_unregistered=False)
+
+
+def number_of(value: SSAValue) -> float | int | bool | None:
+    """The one value of a constant; None if ``value`` is no constant, or differs from element to element."""
+    owner = value.owner
+    if not isinstance(owner, ConstantOp):
+        return None
+    attribute = owner.value
+    if isinstance(attribute, SplatAttr):
+        return attribute.python
+    if isinstance(attribute, DenseIntOrFPElementsAttr):
+        return _dense_number(attribute, value.type)
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _dense_number(attribute: Attribute, type_: Attribute) -> float | int | bool | None:
+    from gedialect.ir.weights import read_constant
+
+    spec = spec_of(type_)
+    if spec.nbytes > NEVER_SCANNED or spec.size == 0 or spec.dtype.kind == "c":
+        return None
+    flat = read_constant(attribute, spec).reshape(-1)
+    first = flat[0]
+    if flat.size > 1 and not bool((flat == first).all()):
+        return None
+    return cast("float | int | bool", first.item() if isinstance(first, np.generic) else float(first))
+
+
+def number_is(value: SSAValue, want: float, tol: float | None) -> bool:
+    """Whether ``value`` is a constant equal to ``want`` everywhere (``tol``: see ``patterns.number``)."""
+    owner = value.owner
+    if type(owner) is not ConstantOp:
+        return False
+    got = number_of(value)
+    if got is None or isinstance(got, bool) != isinstance(want, bool):
+        return False
+    if got == want:
+        return True
+    if tol is None:
+        if is_short(want):
+            return False
+        tol = max(1e-5, _EPS.get(spec_of(value.type).dtype.name, 0.0))
+    return abs(float(got) - float(want)) <= tol * abs(want)
+
+
+_EPS = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7, "f64": 2.0**-52}
+"""Distance from 1 to the next number of the type."""
+
+
+@lru_cache(maxsize=1024)
+def is_short(value: float) -> bool:
+    """Whether bfloat16 holds ``value`` exactly: then every exporter writes it exactly, in every type."""
+    import math
+
+    if value == 0 or not math.isfinite(value):
+        return True
+    mantissa, _ = math.frexp(float(value))
+    return (mantissa * 256.0).is_integer()

@@ -1,0 +1,44 @@
+"""``apply-rules``: rewrite rules of the catalogue, to a fixpoint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from gedialect.ir.context import count
+
+
+@dataclass(frozen=True)
+class ApplyRules(ModulePass):
+    """Applies rules by name (``rules=a,b``), by topic (``topic=fusion``), or all of the catalogue up to ``level``.
+
+    Level 1 are canonical forms that keep values, level 2 also raises decomposed forms and folds into weights;
+    ``disable`` leaves out rules or topics by name; ``strict`` leaves out what may change floating-point results.
+    Rules of level 1 reach their fixpoint before those of level 2 start. The bodies of ``ge.fusion`` are left alone.
+    ``--pass-statistics`` counts rewrites per rule. GE1107: unknown rule or topic; GE1106: rules that undo each other.
+    """
+
+    name: ClassVar[str] = "apply-rules"
+    rules: tuple[str, ...] = ()
+    topic: tuple[str, ...] = ()
+    level: int = 2
+    disable: tuple[str, ...] = ()
+    strict: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        from gedialect.patterns.catalogue import select
+        from gedialect.patterns.engine import rule_set
+
+        chosen = select(self.rules, self.topic, self.level, self.disable)
+        if self.strict:
+            chosen = tuple(r for r in chosen if r.exact != "tolerance")
+        canonical = tuple(r for r in chosen if r.level <= 1)
+        for group in (canonical, chosen) if canonical and canonical != chosen else (chosen,):
+            outcome = rule_set(group).apply(op)
+            for name, times in outcome.rewrites.items():
+                count(ctx, self.name, name, times)
+            count(ctx, self.name, "iterations", outcome.iterations)
