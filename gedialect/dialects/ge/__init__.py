@@ -7,11 +7,11 @@ from typing import cast
 
 from xdsl.ir import Dialect
 
-from gedialect.dialects.ge import attrs, constant, elementwise, fusion
+from gedialect.dialects.ge import attrs, constant, elementwise, fusion, matmul, nn, pool, shape
 from gedialect.dialects.ge.base import GeOp
 from gedialect.errors import UnsupportedError
 
-_FAMILIES = (constant, elementwise, fusion)
+_FAMILIES = (constant, elementwise, fusion, matmul, nn, pool, shape)
 
 
 def _ops() -> list[type[GeOp]]:
@@ -27,7 +27,7 @@ def _ops() -> list[type[GeOp]]:
 GE = Dialect(
     "ge",
     _ops(),
-    [attrs.WeightAttr, attrs.SplatAttr, attrs.KernelAttr, attrs.IntListAttr, attrs.LayoutAttr],
+    [attrs.WeightAttr, attrs.SplatAttr, attrs.KernelAttr, attrs.IntListAttr, attrs.LayoutAttr, attrs.PlaceAttr],
 )
 
 

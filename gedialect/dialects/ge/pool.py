@@ -1,0 +1,257 @@
+"""Pooling and local response normalisation: sliding windows on the vector unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+
+from gedialect.dialects.ge.base import BOOL, FLOAT, INT, INTS, STR, TENSOR, Attrs, FusionClass, GeOp, Results
+from gedialect.dialects.ge.layouts import channel_axis, channels_back, channels_first, spatial_axes
+from gedialect.dialects.ge.shapes import mismatch
+from gedialect.dialects.ge.windows import cell_counts, lowest, pooled_sizes, taps, wide
+from gedialect.ir import dtypes
+from gedialect.ir.lazy import np
+from gedialect.ir.spec import Spec
+
+
+class PoolOp(GeOp):
+    """A window op on [N, C, *spatial] in ``data_format``."""
+
+    FUSION_CLASS: ClassVar = FusionClass.WINDOW
+    RANK: ClassVar[int] = 4
+    x = operand_def(TENSOR)
+    y = result_def(TENSOR)
+
+    @classmethod
+    def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
+        (x,) = operands
+        if x.rank != cls.RANK:
+            raise mismatch(f"{cls.name} needs rank {cls.RANK}, not {x.rank}")
+        shape = list(x.shape)
+        axes = spatial_axes(attrs.data_format, x.rank)
+        for axis, size in zip(axes, pooled_sizes(attrs, [shape[a] for a in axes]), strict=True):
+            shape[axis] = size
+        return [x.with_shape(shape)]
+
+
+class MaxPoolOp(PoolOp):
+    """Largest element of each window; padding never wins."""
+
+    ksize = prop_def(INTS)
+    strides = prop_def(INTS)
+    pads = prop_def(INTS)
+    dilations = prop_def(INTS)
+    ceil_mode = prop_def(BOOL)
+    data_format = prop_def(STR)
+
+    @staticmethod
+    def evaluate(attrs: Attrs, *operands: Any) -> Results:
+        x = channels_first(operands[0], attrs.data_format)
+        y: Any = None
+        for _, cells in taps(x, attrs, lowest(x.dtype)):
+            y = cells.copy() if y is None else np.maximum(y, cells, out=y)
+        return channels_back(y, attrs.data_format)
+
+
+class AvgPoolOp(PoolOp):
+    """Mean of each window over the cells inside the input, or inside the padded input (count_include_pad).
+
+    A window that hangs over the padded end (ceil_mode) divides by the cells that are inside it. Half
+    precision sums in f32.
+    """
+
+    ksize = prop_def(INTS)
+    strides = prop_def(INTS)
+    pads = prop_def(INTS)
+    dilations = opt_prop_def(INTS)
+    ceil_mode = prop_def(BOOL)
+    count_include_pad = prop_def(BOOL)
+    data_format = prop_def(STR)
+
+    @staticmethod
+    def evaluate(attrs: Attrs, *operands: Any) -> Results:
+        x = channels_first(operands[0], attrs.data_format)
+        y: Any = None
+        for _, cells in taps(wide(x), attrs, 0):
+            y = cells.copy() if y is None else np.add(y, cells, out=y)
+        y = y / cell_counts(attrs, x.shape[2:]).astype(y.dtype)
+        return channels_back(y.astype(x.dtype), attrs.data_format)
+
+
+@irdl_op_definition
+class MaxPool2dOp(MaxPoolOp):
+    """2-D max pooling."""
+
+    name = "ge.max_pool2d"
+    GE_TYPES: ClassVar = ("MaxPoolV3", "MaxPool", "MaxPoolV2", "MaxPoolExt2", "Pooling")
+
+
+@irdl_op_definition
+class MaxPool3dOp(MaxPoolOp):
+    """3-D max pooling."""
+
+    name = "ge.max_pool3d"
+    GE_TYPES: ClassVar = ("MaxPool3D",)
+    RANK: ClassVar = 5
+
+
+@irdl_op_definition
+class AvgPool2dOp(AvgPoolOp):
+    """2-D average pooling."""
+
+    name = "ge.avg_pool2d"
+    GE_TYPES: ClassVar = ("AvgPoolV2", "AvgPool", "AvgPool1D", "Pooling")
+
+
+@irdl_op_definition
+class AvgPool3dOp(AvgPoolOp):
+    """3-D average pooling."""
+
+    name = "ge.avg_pool3d"
+    GE_TYPES: ClassVar = ("AvgPool3D", "AvgPool3DD")
+    RANK: ClassVar = 5
+
+
+@irdl_op_definition
+class MaxPool2dWithArgmaxOp(PoolOp):
+    """2-D max pooling and where each maximum was found.
+
+    ``argmax`` (i64) is ONNX's index: the position of the (first) maximum in the tensor flattened in NCHW
+    order, also when ``data_format`` is NHWC. GE's own form of argmax differs.
+    """
+
+    name = "ge.max_pool2d_with_argmax"
+    GE_TYPES: ClassVar = ("MaxPoolWithArgmaxV2", "MaxPoolWithArgmax", "MaxPoolWithArgmaxV1")
+    ksize = prop_def(INTS)
+    strides = prop_def(INTS)
+    pads = prop_def(INTS)
+    dilations = prop_def(INTS)
+    ceil_mode = prop_def(BOOL)
+    data_format = prop_def(STR)
+    y = result_def(TENSOR)
+    argmax = result_def(TENSOR)
+
+    @classmethod
+    def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
+        (y,) = super().infer(attrs, *operands)
+        return [y, y.with_dtype(dtypes.I64)]
+
+    @staticmethod
+    def evaluate(attrs: Attrs, *operands: Any) -> Results:
+        x = channels_first(operands[0], attrs.data_format)
+        number = np.arange(x.size, dtype=np.int64).reshape(x.shape)
+        y: Any = None
+        where: Any = None
+        for (_, cells), (_, numbers) in zip(taps(x, attrs, lowest(x.dtype)), taps(number, attrs, -1), strict=True):
+            if y is None:
+                y, where = cells.copy(), numbers.copy()
+            else:
+                # -1 marks padding: any real cell replaces it
+                better = (numbers >= 0) & ((cells > y) | (where < 0))
+                y, where = np.where(better, cells, y), np.where(better, numbers, where)
+        return channels_back(y, attrs.data_format), channels_back(where, attrs.data_format)
+
+
+@irdl_op_definition
+class LpPool2dOp(PoolOp):
+    """``(sum |x|^p)^(1/p)`` of each window; padding counts as 0."""
+
+    name = "ge.lp_pool2d"
+    GE_TYPES: ClassVar = ()
+    p = prop_def(INT)
+    ksize = prop_def(INTS)
+    strides = prop_def(INTS)
+    pads = prop_def(INTS)
+    dilations = opt_prop_def(INTS)
+    ceil_mode = opt_prop_def(BOOL)
+    data_format = opt_prop_def(STR)
+
+    @staticmethod
+    def evaluate(attrs: Attrs, *operands: Any) -> Results:
+        x = channels_first(operands[0], attrs.data_format)
+        y: Any = None
+        for _, cells in taps(np.abs(wide(x)) ** attrs.p, attrs, 0):
+            y = cells.copy() if y is None else np.add(y, cells, out=y)
+        return channels_back((y ** (1 / attrs.p)).astype(x.dtype), attrs.data_format)
+
+
+@irdl_op_definition
+class AdaptiveAvgPool2dOp(GeOp):
+    """Mean over ``output_size`` windows that cover x evenly: row i takes floor(i H / out) to ceil((i + 1) H / out)."""
+
+    name = "ge.adaptive_avg_pool2d"
+    GE_TYPES: ClassVar = ("AdaptiveAvgPool2d", "AdaptiveAvgPool")
+    FUSION_CLASS: ClassVar = FusionClass.WINDOW
+    x = operand_def(TENSOR)
+    output_size = prop_def(INTS)
+    data_format = opt_prop_def(STR)
+    y = result_def(TENSOR)
+
+    @classmethod
+    def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
+        (x,) = operands
+        if x.rank != 4 or len(attrs.output_size) != 2 or min(attrs.output_size) < 1:
+            raise mismatch(f"{cls.name} needs rank 4 and two positive sizes")
+        shape = list(x.shape)
+        for axis, size in zip(spatial_axes(attrs.data_format, 4), attrs.output_size, strict=True):
+            shape[axis] = size
+        return [x.with_shape(shape)]
+
+    @staticmethod
+    def evaluate(attrs: Attrs, *operands: Any) -> Results:
+        x = channels_first(operands[0], attrs.data_format)
+        y = wide(x)
+        rows, columns = (_window_means(s, o, y.dtype) for s, o in zip(x.shape[2:], attrs.output_size, strict=True))
+        y = np.matmul(np.matmul(rows, y), columns.T)
+        return channels_back(y.astype(x.dtype), attrs.data_format)
+
+
+def _window_means(size: int, count: int, dtype: Any) -> Any:
+    """[count, size]: the weights of each element in the mean of each window."""
+    first = np.arange(count) * size // count
+    last = -(-(np.arange(count) + 1) * size // count)
+    at = np.arange(size)
+    inside = (at >= first[:, None]) & (at < last[:, None])
+    return (inside / (last - first)[:, None]).astype(dtype)
+
+
+@irdl_op_definition
+class LrnOp(GeOp):
+    """``x / (bias + alpha * sum)^beta`` with the sum of squares over neighbouring channels.
+
+    The channels are c - depth_radius to c + depth_radius (``depth_radius_end`` where ONNX's size is even).
+    alpha is ONNX's divided by its size.
+    """
+
+    name = "ge.lrn"
+    GE_TYPES: ClassVar = ("LRN",)
+    FUSION_CLASS: ClassVar = FusionClass.WINDOW
+    FLOAT_ATTRS: ClassVar = frozenset({"bias", "alpha", "beta"})
+    x = operand_def(TENSOR)
+    depth_radius = prop_def(INT)
+    depth_radius_end = opt_prop_def(INT)
+    bias = prop_def(FLOAT)
+    alpha = prop_def(FLOAT)
+    beta = prop_def(FLOAT)
+    data_format = opt_prop_def(STR)
+    y = result_def(TENSOR)
+
+    @classmethod
+    def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
+        if operands[0].rank < 2 or not operands[0].dtype.is_float:
+            raise mismatch(f"{cls.name} needs floats of rank 2 or more")
+        channel_axis(attrs.data_format, operands[0].rank)
+        return [operands[0]]
+
+    @staticmethod
+    def evaluate(attrs: Attrs, *operands: Any) -> Results:
+        x = channels_first(operands[0], attrs.data_format)
+        value = wide(x)
+        before = attrs.depth_radius
+        after = attrs.depth_radius_end if attrs.depth_radius_end is not None else before
+        squares = np.pad(np.square(value), [(0, 0), (before, after), *[(0, 0)] * (x.ndim - 2)])
+        total = sum(squares[:, i : i + x.shape[1]] for i in range(before + after + 1))
+        y = value / (attrs.bias + attrs.alpha * total) ** attrs.beta
+        return channels_back(y.astype(x.dtype), attrs.data_format)
