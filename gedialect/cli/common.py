@@ -66,7 +66,7 @@ def run(prog: str, command: Callable[[Sequence[str]], int | None], argv: Sequenc
     try:
         return command(arguments) or 0
     except GeError as error:
-        _print_error(error)
+        _print_error(error.at(prog))
         return error.exit_code
     except BrokenPipeError:
         # The reader of our output is gone (``| head``): nothing to say, and Python must not say it at exit.

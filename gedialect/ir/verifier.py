@@ -6,7 +6,7 @@ linear walk without recursion. Errors name the op and the value and stay small.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
@@ -63,13 +63,14 @@ def _dominance(region: Region) -> DominanceInfo | None:
 class _Scope:
     """One region under way: which values its ops may use, and what to forget when it ends."""
 
-    __slots__ = ("block", "blocks", "defined", "dominance", "op", "ops", "ordered", "region", "visible")
+    __slots__ = ("block", "blocks", "defined", "dominance", "op", "ops", "ordered", "pending", "region", "visible")
 
     def __init__(self, region: Region, op: Operation, outer: set[SSAValue]):
         self.region = region
         self.op = op
         self.visible: set[SSAValue] = set() if op.has_trait(IsolatedFromAbove) else outer
         self.defined: list[SSAValue] = []
+        self.pending: Sequence[SSAValue] = ()
         self.blocks = iter(tuple(region.blocks))
         self.block: Block | None = None
         self.ops: Iterator[Operation] = iter(())
@@ -81,7 +82,7 @@ class _Scope:
                 for inner in block.ops:
                     self.define(inner.results)
 
-    def define(self, values: tuple[SSAValue, ...] | list[SSAValue]) -> None:
+    def define(self, values: Sequence[SSAValue]) -> None:
         self.defined.extend(values)
         self.visible.update(values)
 
@@ -104,6 +105,9 @@ def findings(root: Operation, *, dominance: bool = True) -> Iterator[Finding]:
     scopes = [_Scope(region, root, set()) for region in reversed(root.regions)]
     while scopes:
         scope = scopes[-1]
+        # Results are visible after their op, its regions included.
+        scope.define(scope.pending)
+        scope.pending = ()
         op = next(scope.ops, None)
         if op is None:
             block = scope.block = next(scope.blocks, None)
@@ -114,7 +118,7 @@ def findings(root: Operation, *, dominance: bool = True) -> Iterator[Finding]:
             if block.parent is not scope.region:
                 yield scope.op, DOES_NOT_VERIFY, f"{scope.op.name} holds a block that does not know its region", None
             yield from _block_findings(block, scope.region, scope.op)
-            scope.define(list(block.args))
+            scope.define(block.args)
             scope.ops = iter(tuple(block.ops))
             continue
         if dominance:
@@ -125,7 +129,7 @@ def findings(root: Operation, *, dominance: bool = True) -> Iterator[Finding]:
         yield from _op_findings(op, scope.block)
         scopes.extend(_Scope(region, op, scope.visible) for region in reversed(op.regions))
         if scope.ordered:
-            scope.define(list(op.results))
+            scope.pending = op.results
 
 
 def verify(
