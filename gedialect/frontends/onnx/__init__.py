@@ -1,0 +1,45 @@
+"""The ONNX reader: model file or ``ModelProto`` to a ge module. Weights stay in the file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+import onnx
+from google.protobuf.message import DecodeError
+from xdsl.dialects.builtin import ModuleOp
+
+from gedialect.errors import GeError
+from gedialect.frontends.onnx.graph import Importer
+from gedialect.frontends.onnx.values import TensorReader
+from gedialect.frontends.onnx.wire import truncated, without_payload
+from gedialect.ir.weights import STORE
+
+__all__ = ["import_model"]
+
+
+def import_model(
+    source: str | os.PathLike[str] | onnx.ModelProto, input_shapes: Mapping[str, Sequence[int]] | None = None
+) -> ModuleOp:
+    """The model's graph as ``func.func @main`` of ge ops.
+
+    ``source`` is a path or a ModelProto, which is not changed. ``input_shapes`` fixes sizes of inputs (-1: still
+    unknown). Tensors above 1 kB are referred to by their place in the file, or kept in memory for a ModelProto.
+
+    Raises GeError GE10xx for a file that is not a sound model or shapes that do not fit, and one UnsupportedError
+    GE1201 that lists every op type that has no converter.
+    """
+    if isinstance(source, onnx.ModelProto):
+        return Importer(source, TensorReader(None), None).run(input_shapes)
+    path = os.fspath(source)
+    if not os.path.isfile(path):
+        raise GeError("no such file", code="GE1002", where=path, hint="check the path")
+    try:
+        with_spans = without_payload(STORE.span(path, 0, os.path.getsize(path)))
+        try:
+            model = onnx.ModelProto.FromString(with_spans)
+        except DecodeError:
+            raise truncated() from None
+        return Importer(model, TensorReader(path, os.path.dirname(path)), path).run(input_shapes)
+    except GeError as e:
+        raise e.at(path)

@@ -1,0 +1,1 @@
+"""Converters of ONNX ops, one family a file; importing a file registers its converters."""

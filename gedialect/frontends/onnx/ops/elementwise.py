@@ -1,0 +1,237 @@
+"""Element-wise ops: most are one ge op under another name, and stand in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gedialect.errors import GeError, UnsupportedError
+from gedialect.frontends.onnx.context import Context, Node
+from gedialect.frontends.onnx.registry import Converter, add, onnx_op
+from gedialect.frontends.onnx.values import Value, dtype_of
+from gedialect.ir import dtypes
+
+UNARY = {
+    **{op: op.lower() for op in "Relu Selu Sigmoid Tanh Softsign Softplus Erf Mish Abs Neg Exp Log Sqrt".split()},
+    **{op: op.lower() for op in "Reciprocal Sign Floor Ceil Round Sin Cos Tan Asin Acos Atan Sinh Cosh".split()},
+    **{op: op.lower() for op in "Asinh Acosh Atanh".split()},
+    "IsNaN": "is_nan",
+    "Not": "logical_not",
+    "BitwiseNot": "bitwise_not",
+    "HardSwish": "hard_swish",
+}
+
+BINARY = {
+    "Add": "add",
+    "Sub": "sub",
+    "Mul": "mul",
+    "Div": "div",
+    "Equal": "equal",
+    "Greater": "greater",
+    "GreaterOrEqual": "greater_equal",
+    "Less": "less",
+    "LessOrEqual": "less_equal",
+    "And": "logical_and",
+    "Or": "logical_or",
+    "Xor": "logical_xor",
+    "BitwiseAnd": "bitwise_and",
+    "BitwiseOr": "bitwise_or",
+    "BitwiseXor": "bitwise_xor",
+    "PRelu": "prelu",
+}
+
+WITH_FLOATS = {
+    "LeakyRelu": ("leaky_relu", {"alpha": ("negative_slope", 0.01)}),
+    "Celu": ("celu", {"alpha": ("alpha", 1.0)}),
+    "HardSigmoid": ("hard_sigmoid", {"alpha": ("alpha", 0.2), "beta": ("beta", 0.5)}),
+    "ThresholdedRelu": ("thresholded_relu", {"alpha": ("alpha", 1.0)}),
+    "Shrink": ("shrink", {"lambd": ("lambd", 0.5), "bias": ("bias", 0.0)}),
+}
+
+
+def _unary(mnemonic: str) -> Converter:
+    return lambda ctx, node: ctx(mnemonic, node.input(0))
+
+
+def _binary(mnemonic: str) -> Converter:
+    def convert(ctx: Context, node: Node) -> Value:
+        x1, x2 = node.input(0), node.input(1)
+        if node.version < 7 and node.has("axis"):
+            x2 = _legacy_broadcast(ctx, x1, x2, node.int("axis"))
+        return ctx(mnemonic, x1, x2)
+
+    return convert
+
+
+def _legacy_broadcast(ctx: Context, x1: Value, x2: Value, axis: int) -> Value:
+    """Opsets before 7: x2's dims start at ``axis`` of x1."""
+    rank = ctx.rank(x1)
+    trailing = rank - ctx.axis(axis, rank) - ctx.rank(x2)
+    if trailing < 0:
+        raise GeError(f"axis {axis} does not fit the ranks {rank} and {ctx.rank(x2)}", code="GE1005")
+    return ctx("unsqueeze", x2, axes=list(range(ctx.rank(x2), ctx.rank(x2) + trailing))) if trailing else x2
+
+
+def _with_floats(mnemonic: str, names: dict[str, tuple[str, float]]) -> Converter:
+    return lambda ctx, node: ctx(
+        mnemonic, node.input(0), **{ge: node.float(onnx, default) for onnx, (ge, default) in names.items()}
+    )
+
+
+for _op, _mnemonic in UNARY.items():
+    add(_op, _unary(_mnemonic))
+for _op, _mnemonic in BINARY.items():
+    add(_op, _binary(_mnemonic))
+for _op, (_mnemonic, _names) in WITH_FLOATS.items():
+    add(_op, _with_floats(_mnemonic, _names))
+
+
+def _chain(ctx: Context, mnemonic: str, values: Sequence[Value | None]) -> Value:
+    """``f(f(a, b), c)``, left to right."""
+    first, *rest = values
+    if first is None or any(v is None for v in rest):
+        raise GeError("an input is missing", code="GE1005")
+    for value in rest:
+        first = ctx(mnemonic, first, value)
+    return first
+
+
+def _variadic(mnemonic: str) -> Converter:
+    def convert(ctx: Context, node: Node) -> Value:
+        if not node.inputs:
+            raise GeError("at least one input is needed", code="GE1005")
+        return _chain(ctx, mnemonic, node.inputs)
+
+    return convert
+
+
+for _op, _mnemonic in {"Max": "maximum", "Min": "minimum", "Sum": "add"}.items():
+    add(_op, _variadic(_mnemonic))
+
+
+@onnx_op("Mean")
+def mean(ctx: Context, node: Node) -> Value:
+    total = _variadic("add")(ctx, node)
+    assert not isinstance(total, Sequence)
+    return ctx("div", total, ctx.scalar_like(total, len(node.inputs))) if len(node.inputs) > 1 else total
+
+
+@onnx_op("Elu")
+def elu(ctx: Context, node: Node) -> Value:
+    return ctx("elu", node.input(0), alpha=node.float("alpha", 1.0), scale=1.0)
+
+
+SELU = (1.67326319217681884765625, 1.05070102214813232421875)
+
+
+@onnx_op("Selu")
+def selu(ctx: Context, node: Node) -> Value:
+    alpha, gamma = node.float("alpha", SELU[0]), node.float("gamma", SELU[1])
+    if np.float32(alpha) == np.float32(SELU[0]) and np.float32(gamma) == np.float32(SELU[1]):
+        return ctx("selu", node.input(0))
+    return ctx("elu", node.input(0), alpha=alpha, scale=gamma)
+
+
+@onnx_op("Gelu", since=20)
+def gelu(ctx: Context, node: Node) -> Value:
+    return ctx("gelu", node.input(0), approximate=node.str("approximate", "none"))
+
+
+@onnx_op("Swish", since=24)
+def swish(ctx: Context, node: Node) -> Value:
+    return ctx("swish", node.input(0), scale=node.float("alpha", 1.0))
+
+
+@onnx_op("IsInf")
+def is_inf(ctx: Context, node: Node) -> Value:
+    negative, positive = bool(node.int("detect_negative", 1)), bool(node.int("detect_positive", 1))
+    return ctx("is_inf", node.input(0), detect_negative=negative, detect_positive=positive)
+
+
+@onnx_op("Clip")
+def clip_attributes(ctx: Context, node: Node) -> Value:
+    """Opsets before 11: bounds are attributes, by default the extremes of f32."""
+    x = node.input(0)
+    low = ctx.scalar_like(x, node.float("min")) if node.has("min") else None
+    high = ctx.scalar_like(x, node.float("max")) if node.has("max") else None
+    return ctx("clip", x, low, high)
+
+
+@onnx_op("Clip", since=11)
+def clip(ctx: Context, node: Node) -> Value:
+    return ctx("clip", node.input(0), node.optional(1), node.optional(2))
+
+
+@onnx_op("Pow")
+def power(ctx: Context, node: Node) -> Value:
+    """The result has the base's type; a mixed pair is computed in the exponent's type if only that is a float."""
+    x, y = node.input(0), node.input(1)
+    base, exponent = ctx.dtype(x), ctx.dtype(y)
+    if base is exponent:
+        return ctx("pow", x, y)
+    if exponent.is_float and not base.is_float:
+        return ctx.cast(ctx("pow", ctx.cast(x, exponent), y), base)
+    return ctx("pow", x, ctx.cast(y, base))
+
+
+@onnx_op("Mod")
+def mod(ctx: Context, node: Node) -> Value:
+    return ctx("mod", node.input(0), node.input(1), fmod=bool(node.int("fmod", 0)))
+
+
+@onnx_op("BitShift")
+def bit_shift(ctx: Context, node: Node) -> Value:
+    direction = node.str("direction")
+    if direction not in ("LEFT", "RIGHT"):
+        raise GeError(f"direction is {direction!r}, LEFT or RIGHT is needed", code="GE1005")
+    return ctx("left_shift" if direction == "LEFT" else "right_shift", node.input(0), node.input(1))
+
+
+@onnx_op("Where")
+def where(ctx: Context, node: Node) -> Value:
+    return ctx("select", node.input(0), node.input(1), node.input(2))
+
+
+@onnx_op("Cast")
+def cast(ctx: Context, node: Node) -> Value:
+    to = node.attr("to")
+    if isinstance(to, str):  # opsets before 6
+        from onnx import TensorProto
+
+        to = TensorProto.DataType.Value(to) if to in TensorProto.DataType.keys() else 0
+    if not isinstance(to, int):
+        raise GeError("attribute to is missing", code="GE1005")
+    return _cast(ctx, node, node.input(0), to)
+
+
+def _cast(ctx: Context, node: Node, x: Value, to: int) -> Value:
+    dtype = dtype_of(to)
+    if dtype.name.startswith("f8") and not node.int("saturate", 1):
+        raise UnsupportedError("a cast to an 8-bit float without saturation is not supported", code="GE1205")
+    return ctx.cast(x, dtype)
+
+
+@onnx_op("CastLike")
+def cast_like(ctx: Context, node: Node) -> Value:
+    return _cast(ctx, node, node.input(0), ctx.dtype(node.input(1)).onnx)
+
+
+@onnx_op("Identity")
+def identity(ctx: Context, node: Node) -> Value:
+    return node.input(0)
+
+
+@onnx_op("Dropout")
+def dropout(ctx: Context, node: Node) -> list[Value]:
+    """Inference: the identity, with a mask that keeps everything (of the input's type before opset 10)."""
+    x = node.input(0)
+    training = node.optional(2)
+    if training is not None and (ctx.need(training, "training_mode").any()):
+        raise UnsupportedError("dropout in training mode is not supported", code="GE1205")
+    if not node.wants(1):
+        return [x]
+    dtype = dtypes.I1 if node.version >= 10 else ctx.dtype(x)
+    if not ctx.spec(x).is_static:
+        return [x, ctx("equal", x, x)] if dtype is dtypes.I1 else [x]
+    return [x, ctx.full(1, ctx.spec(x).with_dtype(dtype))]
