@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
@@ -471,7 +471,7 @@ def _optional_number(parser: Parser, floats: bool) -> int | float | None:
     return number
 
 
-@lru_cache(maxsize=None)
+@cache
 def _operand_kinds(cls: type[GeOp]) -> tuple[tuple[str, str], ...]:
     return tuple(
         (n, "optional" if isinstance(d, OptOperandDef) else "variadic" if isinstance(d, VarOperandDef) else "one")
@@ -479,12 +479,12 @@ def _operand_kinds(cls: type[GeOp]) -> tuple[tuple[str, str], ...]:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _attr_names(cls: type[GeOp]) -> tuple[str, ...]:
     return tuple(n for n in cls.get_irdl_definition().properties if n != "operandSegmentSizes")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _needs_segments(cls: type[GeOp]) -> bool:
     return any(isinstance(o, AttrSizedOperandSegments) for o in cls.get_irdl_definition().options)
 
@@ -514,7 +514,7 @@ def _sizes_of(cls: type[GeOp], present: list[bool], parser: Parser) -> tuple[int
     return tuple(int(i < len(present) and present[i]) for i in range(len(kinds)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_view(cls: type[Operation]) -> bool:
     """Whether ops of this class are the same bytes under another shape."""
     return issubclass(cls, GeOp) and cls.FUSION_CLASS is FusionClass.VIEW

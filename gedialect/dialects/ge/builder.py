@@ -54,7 +54,7 @@ class GeBuilder:
         """A constant from a dense, splat or weight attribute."""
         return self.insert(ConstantOp.of(value, spec, self.location)).results[0]
 
-    def splat(self, value: float | int | bool, dtype: DType, shape: Sequence[int] = ()) -> SSAValue:
+    def splat(self, value: float | bool, dtype: DType, shape: Sequence[int] = ()) -> SSAValue:
         """A constant with one value everywhere."""
         number = float(value) if dtype.is_float else int(value)
         return self.constant(SplatAttr.get(number), Spec(dtype, tuple(shape)))
