@@ -96,29 +96,29 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def collapse(accesses: Sequence[Access], keep: Sequence[int] = ()) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """Merge neighbouring axes that all accesses (of one shape) walk as one.
+def collapse(accesses: Sequence[Access], apart: Sequence[int] = ()) -> list[tuple[int, ...]]:
+    """Groups of neighbouring axes that all accesses (of one shape) walk as one; unit axes vanish.
 
-    Unit axes vanish. ``keep`` lists axes that begin a new group (boundaries that must stay). Returns the
-    collapsed shape and each access's strides in it; a rank-0 domain becomes shape (1,).
+    ``apart`` labels each axis; axes of different labels never share a group.
     """
     shape = accesses[0].shape
-    sizes: list[int] = []
-    strides: list[list[int]] = [[] for _ in accesses]
-    last_axis = -1
+    groups: list[list[int]] = []
     for axis, n in enumerate(shape):
         if n == 1:
             continue
-        mergeable = bool(sizes) and not any(last_axis < k <= axis for k in keep)
-        if mergeable and all(st[-1] == a.strides[axis] * n for st, a in zip(strides, accesses, strict=True)):
-            sizes[-1] *= n
-            for st, a in zip(strides, accesses, strict=True):
-                st[-1] = a.strides[axis]
+        last = groups[-1][-1] if groups else -1
+        joins = bool(groups) and (not apart or apart[last] == apart[axis])
+        if joins and all(a.strides[last] == a.strides[axis] * n for a in accesses):
+            groups[-1].append(axis)
         else:
-            sizes.append(n)
-            for st, a in zip(strides, accesses, strict=True):
-                st.append(a.strides[axis])
-        last_axis = axis
-    if not sizes:
-        return (1,), [(0,) for _ in accesses]
-    return tuple(sizes), [tuple(s) for s in strides]
+            groups.append([axis])
+    return [tuple(g) for g in groups]
+
+
+def grouped(access: Access, groups: Sequence[Sequence[int]]) -> Access:
+    """``access`` over the groups that ``collapse`` found."""
+    return Access(
+        tuple(prod(access.shape[a] for a in g) for g in groups),
+        tuple(access.strides[g[-1]] for g in groups),
+        access.offset,
+    )

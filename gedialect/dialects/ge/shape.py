@@ -25,6 +25,7 @@ from gedialect.dialects.ge.given import required, unknown_shape
 from gedialect.dialects.ge.shapes import broadcast, mismatch, normalize_axes, normalize_axis, same_dtype
 from gedialect.errors import GeError
 from gedialect.ir import dtypes
+from gedialect.ir.access import Access
 from gedialect.ir.lazy import np
 from gedialect.ir.spec import DYNAMIC, Spec
 
@@ -40,6 +41,11 @@ class ViewOp(GeOp):
     FUSION_CLASS: ClassVar = FusionClass.VIEW
     x = operand_def(TENSOR)
     y = result_def(TENSOR)
+
+    @staticmethod
+    def strided(attrs: Attrs, x: Access) -> tuple[Access, ...] | None:
+        same = x.reshape(attrs.results[0].shape)
+        return None if same is None else (same,)
 
 
 @irdl_op_definition
@@ -189,6 +195,10 @@ class TransposeOp(MoveOp):
             [operands[0].shape[p] for p in attrs.perm]
         )
 
+    @staticmethod
+    def strided(attrs: Attrs, x: Access) -> tuple[Access, ...] | None:
+        return (x.transpose(attrs.perm),)
+
 
 @irdl_op_definition
 class ConcatOp(GeOp):
@@ -286,6 +296,12 @@ class UnpackOp(GeOp):
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
         return tuple(np.moveaxis(operands[0], attrs.axis, 0))
 
+    @staticmethod
+    def strided(attrs: Attrs, x: Access) -> tuple[Access, ...] | None:
+        axis = attrs.axis % len(x.shape)
+        parts = [x.slice(axis, i, 1).reshape(r.shape) for i, r in enumerate(attrs.results)]
+        return tuple(p for p in parts if p is not None)
+
 
 @irdl_op_definition
 class SplitOp(GeOp):
@@ -314,6 +330,12 @@ class SplitOp(GeOp):
         sizes = _split_sizes(attrs.size_splits, x.shape[attrs.split_dim])
         return tuple(np.split(x, np.cumsum(sizes[:-1], dtype=np.int64), attrs.split_dim))
 
+    @staticmethod
+    def strided(attrs: Attrs, x: Access) -> tuple[Access, ...] | None:
+        axis = attrs.split_dim % len(x.shape)
+        sizes = [r.shape[axis] for r in attrs.results]
+        return tuple(x.slice(axis, sum(sizes[:i]), n) for i, n in enumerate(sizes))
+
 
 def _split_sizes(sizes: Sequence[int], size: int) -> list[int]:
     out = list(sizes)
@@ -335,7 +357,6 @@ class ExpandOp(GeOp):
     name = "ge.expand"
     GE_TYPES: ClassVar = ("Expand", "BroadcastTo", "ExpandD", "BroadcastToD")
     FUSION_CLASS: ClassVar = FusionClass.BROADCAST
-    PRIMITIVE: ClassVar = "vbroadcast"
     CONST_OPERANDS: ClassVar = (("shape", "shape"),)
     x = operand_def(TENSOR)
     shape = opt_operand_def(TENSOR)
@@ -354,6 +375,10 @@ class ExpandOp(GeOp):
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
         x, shape = operands
         return np.broadcast_to(x, broadcast(x.shape, required(attrs, "shape", shape)))
+
+    @staticmethod
+    def strided(attrs: Attrs, x: Access) -> tuple[Access, ...] | None:
+        return (x.broadcast(attrs.results[0].shape),)
 
 
 @irdl_op_definition
@@ -382,6 +407,16 @@ class TileOp(MoveOp):
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
         x, multiples = operands
         return np.tile(x, required(attrs, "multiples", multiples))
+
+    @staticmethod
+    def strided(attrs: Attrs, x: Access) -> tuple[Access, ...] | None:
+        # every repeated axis becomes two, the outer one with stride 0
+        shape: list[int] = []
+        strides: list[int] = []
+        for n, step, m in zip(x.shape, x.strides, attrs.multiples, strict=True):
+            shape += [m, n] if m != 1 else [n]
+            strides += [0, step] if m != 1 else [step]
+        return (Access(tuple(shape), tuple(strides), x.offset),)
 
 
 @irdl_op_definition
