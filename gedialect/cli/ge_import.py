@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from gedialect.cli.common import ArgumentParser, atomic_output, open_error, run
+from gedialect.cli.common import ArgumentParser, atomic_output, run
 from gedialect.errors import GeError, UsageError
 
 PROG = "ge-import"
@@ -39,11 +39,8 @@ def import_file(path: str, input_shape: str | None) -> Any:
 
     shapes = parse_input_shapes(input_shape) if input_shape is not None else None
     frontend = reader(path)
-    if not os.path.isfile(path):
-        reason = (
-            IsADirectoryError(21, "Is a directory") if os.path.isdir(path) else FileNotFoundError(2, "No such file")
-        )
-        raise open_error(path, reason)
+    if os.path.isdir(path):
+        raise GeError("is a folder", code="GE1002", where=path, hint="give a file")
     try:
         return frontend.import_model(path, input_shapes=shapes)
     except GeError as error:
