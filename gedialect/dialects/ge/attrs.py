@@ -53,7 +53,7 @@ class SplatAttr(ParametrizedAttribute):
     value: FloatAttr | IntegerAttr
 
     @classmethod
-    def get(cls, value: float | int | bool) -> SplatAttr:
+    def get(cls, value: float | bool) -> SplatAttr:
         return cls(FloatAttr(value, f64) if isinstance(value, float) else IntegerAttr(int(value), i64))
 
     @property
@@ -171,3 +171,33 @@ class LayoutAttr(ParametrizedAttribute):
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_string(self.format.data)
+
+
+@irdl_attr_definition
+class PlaceAttr(ParametrizedAttribute):
+    """``#ge.place<workspace, 512>``: a byte offset in the workspace; ``#ge.place<output, 0>``: the buffer of a graph
+    output. ``place`` on an op lists one per result, ``scratch_place`` is where its kernel's scratch lies."""
+
+    name = "ge.place"
+    region: StringAttr
+    at: IntAttr
+
+    @classmethod
+    def workspace(cls, offset: int) -> PlaceAttr:
+        return cls(StringAttr("workspace"), IntAttr(offset))
+
+    @classmethod
+    def output(cls, index: int) -> PlaceAttr:
+        return cls(StringAttr("output"), IntAttr(index))
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            region = parser.parse_keyword_in(("workspace", "output"))
+            parser.parse_punctuation(",")
+            at = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        return (StringAttr(region), IntAttr(at))
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"{self.region.data}, {self.at.data}")

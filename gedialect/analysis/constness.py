@@ -1,0 +1,54 @@
+"""Which values depend on weights alone.
+
+An op is *const-derived* if it is a constant, or is pure, has no region and reads only const-derived values. Such ops
+stay symbolic: they cost no task and no workspace, and op counts leave them out; what they compute is written into the
+OM as weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import IsTerminator, Pure
+
+from gedialect.dialects.ge.base import GeOp
+from gedialect.dialects.ge.constant import ConstantOp
+
+
+@cache
+def _may_derive(cls: type[Operation]) -> bool:
+    return issubclass(cls, GeOp) and cls.has_trait(Pure) and not cls.has_trait(IsTerminator)
+
+
+def const_derived(block: Block, known: Iterable[SSAValue] = ()) -> set[SSAValue]:
+    """Results of the const-derived ops of ``block``, in one walk; ``known`` counts as constant too (arguments of a
+    body that are bound to constants). Runs in time linear in the ops."""
+    found = set(known)
+    for op in block.ops:
+        if isinstance(op, ConstantOp):
+            found.update(op.results)
+        elif not op.regions and _may_derive(type(op)) and all(v in found for v in op.operands):
+            found.update(op.results)
+    return found
+
+
+def is_const_derived(value: SSAValue) -> bool:
+    """Whether one value depends on weights alone; walks its producers. For many values use ``const_derived``."""
+    seen: set[SSAValue] = set()
+    stack = [value]
+    while stack:
+        v = stack.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        op = v.owner
+        if not isinstance(op, Operation):
+            return False
+        if isinstance(op, ConstantOp):
+            continue
+        if op.regions or not _may_derive(type(op)):
+            return False
+        stack.extend(op.operands)
+    return True
