@@ -337,6 +337,8 @@ class _Generator:
         """Attributes and operands of an op whose class is known to be right."""
         self.ops[id(node)] = o
         self.values[id(node)] = f"{o}.results[0]"
+        if node.name is not None:
+            self.captures[node.name] = f"Value({o}.results[0])"
         for key, want in node.attrs.items():
             self.match_attr(node, key, want, o)
         if node.rest is not None:

@@ -134,7 +134,13 @@ class Node(Pattern):
         self.dtype: Any = None if DTYPE in cls.attr_names() else attrs.pop(DTYPE, None)
         self.attrs = attrs
         self.where = where
+        self.name: str | None = None
         self._results: dict[int, ResultOf] = {}
+
+    def named(self, name: str) -> Node:
+        """The same node; conditions and functions of the rule may ask for its first result by ``name``."""
+        self.name = name
+        return self
 
     def __getitem__(self, index: int) -> Pattern:
         count = len(self.cls.get_irdl_definition().results)

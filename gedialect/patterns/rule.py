@@ -92,6 +92,12 @@ class Rule:
         return list(_variants(self))
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """What conditions and functions of the rule may ask for."""
+        found = {n.name for v in self.variants for n in nodes(v.before) if n.name is not None}
+        return frozenset([*self.params, *found, "out"])
+
+    @cached_property
     def root_classes(self) -> tuple[type[GeOp], ...]:
         """Op classes at which a match starts."""
         return tuple(dict.fromkeys(node_of(v.before[0]).cls for v in self.variants))
@@ -145,7 +151,7 @@ def rule(
             level=level,
             topic=topic or function.__module__.rsplit(".", 1)[-1],
             shared=shared,
-            checks=_checks(where, params, place),
+            checks=_checks(where),
             file=function.__code__.co_filename,
             line=function.__code__.co_firstlineno,
             params=params,
@@ -194,19 +200,14 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     )
 
 
-def _checks(where: Where, params: Mapping[str, Any], place: str) -> tuple[Check, ...]:
+def _checks(where: Where) -> tuple[Check, ...]:
     named: list[tuple[str, Condition]] = []
     if isinstance(where, Mapping):
         named += where.items()
     else:
         for f in where if isinstance(where, Sequence) else [where]:
             named.append((_label(f), f))
-    checks = [Check(n, f, parameters(f)) for n, f in named]
-    for check in checks:
-        for p in check.params:
-            if p not in params and p != "out":
-                raise rule_error(f"the condition {check.name!r} asks for {p}, which the rule does not have", where=place)
-    return tuple(checks)
+    return tuple(Check(n, f, parameters(f)) for n, f in named)
 
 
 def _label(function: Condition) -> str:
@@ -305,7 +306,7 @@ def _resolve(
                 out = p
             else:
                 out = Node(p.cls, args, {**p.attrs, **({REST: p.rest} if p.rest is not None else {})}, p.where)
-                out.dtype = p.dtype
+                out.dtype, out.name = p.dtype, p.name
         case Capture() if absent is not None and p.name in absent:
             out = None
         case _:
@@ -343,6 +344,10 @@ def _check(r: Rule) -> None:
         for node in nodes(v.after):
             if id(node) not in left:
                 _check_right(r, v, node)
+    for check in r.checks:
+        for p in check.params:
+            if p not in r.names:
+                raise rule_error(f"the condition {check.name!r} asks for {p}, which the rule does not have", None, r.where)
     for name in r.params:
         if name not in everywhere:
             raise rule_error(f"{r.name} does not use its parameter {name} on the left side", where=r.where)
@@ -362,7 +367,7 @@ def _check_value(r: Rule, value: Pattern | None, bound: set[str]) -> None:
 
 def _check_function(r: Rule, function: Callable[..., Any], place: str) -> None:
     for p in parameters(function):
-        if p not in r.params and p != "out":
+        if p not in r.names:
             raise rule_error(f"a function of {r.name} asks for {p}, which the rule does not have", where=place)
 
 

@@ -17,6 +17,8 @@ def all_rules() -> tuple[Rule, ...]:
     """Every rule, in order of topic, then as written."""
     found: list[Rule] = []
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda m: m.name):
+        if module.name.startswith("_"):
+            continue
         members = vars(importlib.import_module(f"{__name__}.{module.name}")).values()
         found += [m for m in members if isinstance(m, Rule) and m.topic == module.name]
     return tuple(found)

@@ -1,0 +1,63 @@
+"""What can be folded into the weights of a convolution: scales, offsets, biases."""
+# pyright: basic
+
+from __future__ import annotations
+
+from gedialect.patterns import const, ge, given, optional, rule
+from gedialect.patterns.catalogue._shapes import channels, per_channel
+
+SAME_LAYOUT = {"same data_format": lambda f, attrs: f == attrs.data_format}
+CHANNELS = {"one value per channel": lambda c, out, attrs: per_channel(c, out, attrs)}
+FLOAT = {"float": lambda out: out.dtype.is_float}
+
+
+def _scaled(conv: str, w, s):
+    """The filter of ``conv`` with output channel i multiplied by s[i]; s is [C] or [1]."""
+    kernel = [1] * (3 if "3d" in conv else 2)
+    if "transpose" not in conv:
+        return w * ge.reshape(s, shape=[-1, 1, *kernel])
+    # [Cin, Cout / g, ...]: the output channels of a group lie along axis 1, its inputs along axis 0
+    by_group = ge.reshape(w, shape=lambda w, attrs: [attrs.groups, -1, *w.shape[1:]])
+    per_group = ge.reshape(
+        ge.expand(s, shape=lambda out, attrs: [channels(out, attrs)]),
+        shape=lambda w, attrs: [attrs.groups, 1, w.shape[1], *kernel],
+    )
+    return ge.reshape(by_group * per_group, shape=lambda w: list(w.shape))
+
+
+def _scale(conv: str):
+    @rule(exact="tolerance", name=f"{conv}_scale", where={**FLOAT, **CHANNELS})
+    def scale(x, w: const, b: const, c: const, **attrs):
+        """A factor per channel after a convolution goes into its filter."""
+        before = getattr(ge, conv)(x, w, optional(b), **attrs) * c
+        flat = ge.reshape(c, shape=[-1])
+        return before, getattr(ge, conv)(x, _scaled(conv, w, flat), given(b, b * flat, None), **attrs)
+
+    return scale
+
+
+def _bias(conv: str):
+    @rule(exact="tolerance", name=f"{conv}_bias", where={**FLOAT, **CHANNELS})
+    def bias(x, w, b: const, c: const, **attrs):
+        """A constant per channel added to a convolution is its bias."""
+        before = getattr(ge, conv)(x, w, optional(b), **attrs) + c
+        flat = ge.expand(ge.reshape(c, shape=[-1]), shape=lambda out, attrs: [channels(out, attrs)])
+        return before, getattr(ge, conv)(x, w, given(b, b + flat, flat), **attrs)
+
+    return bias
+
+
+conv2d_scale, conv3d_scale = _scale("conv2d"), _scale("conv3d")
+conv2d_transpose_scale, conv3d_transpose_scale = _scale("conv2d_transpose"), _scale("conv3d_transpose")
+conv2d_bias, conv3d_bias = _bias("conv2d"), _bias("conv3d")
+conv2d_transpose_bias, conv3d_transpose_bias = _bias("conv2d_transpose"), _bias("conv3d_transpose")
+
+
+@rule(exact="tolerance")
+def bias_add_constant(x, w, b, _f, **attrs):
+    """A bias_add after a convolution without bias is its bias."""
+    return ge.bias_add(ge.conv2d(x, w, data_format=_f, **attrs), b, data_format=_f), ge.conv2d(
+        x, w, b, data_format=_f, **attrs
+    )
+
+

@@ -1,0 +1,27 @@
+"""Softmax from exponentials and sums."""
+# pyright: basic
+
+from __future__ import annotations
+
+from gedialect.patterns import attr, ge, one_of, rule
+
+
+@rule(exact="tolerance")
+def softmax(x, a: attr):
+    """exp(x - max x) / sum(exp(x - max x)), with or without the maximum."""
+    e = ge.exp(one_of(x - ge.reduce_max(x, axes=a, keep_dims=True), x))
+    total = ge.reduce_sum(e, axes=a, keep_dims=True)
+    return one_of(e / total, e * ge.reciprocal(total)), ge.softmax(x, axes=a)
+
+
+@rule(exact="tolerance")
+def log_softmax(x, a: attr):
+    """log of softmax."""
+    return ge.log(ge.softmax(x, axes=a)), ge.log_softmax(x, axes=a)
+
+
+@rule(exact="tolerance")
+def log_softmax_parts(x, a: attr):
+    """d - log(sum(exp(d))) with d = x - max x."""
+    d = x - ge.reduce_max(x, axes=a, keep_dims=True)
+    return d - ge.log(ge.reduce_sum(ge.exp(d), axes=a, keep_dims=True)), ge.log_softmax(x, axes=a)
