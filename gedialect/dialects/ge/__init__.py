@@ -7,11 +7,23 @@ from typing import cast
 
 from xdsl.ir import Dialect
 
-from gedialect.dialects.ge import attrs, constant, elementwise, fusion, matmul, nn, pool, shape
+from gedialect.dialects.ge import (
+    activation,
+    attrs,
+    constant,
+    elementwise,
+    fusion,
+    matmul,
+    nn,
+    pool,
+    reduce,
+    shape,
+    unary,
+)
 from gedialect.dialects.ge.base import GeOp
 from gedialect.errors import UnsupportedError
 
-_FAMILIES = (constant, elementwise, fusion, matmul, nn, pool, shape)
+_FAMILIES = (activation, constant, elementwise, fusion, matmul, nn, pool, reduce, shape, unary)
 
 
 def _ops() -> list[type[GeOp]]:

@@ -1,16 +1,18 @@
-"""Bases of element-wise ops and the primitive arithmetic, which maps to vector instructions one to one."""
+"""Bases of element-wise ops and the primitive ones, which map to vector instructions one to one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Commutative
 
-from gedialect.dialects.ge.base import TENSOR, Attrs, FusionClass, GeOp, Results
+from gedialect.dialects.ge.base import BOOL, TENSOR, Array, Attrs, FusionClass, GeOp, Results
+from gedialect.dialects.ge.numeric import in_f32, native, np, require_kinds
 from gedialect.dialects.ge.shapes import broadcast, same_dtype
-from gedialect.ir.lazy import np
+from gedialect.errors import GeError
+from gedialect.ir.dtypes import I1
 from gedialect.ir.spec import Spec
 
 
@@ -18,18 +20,29 @@ class UnaryOp(GeOp):
     """``y = f(x)``, element by element, same type."""
 
     FUSION_CLASS: ClassVar = FusionClass.ELEMENTWISE
+    KINDS: ClassVar[str] = "fiu"
+    """Kinds of element types it takes."""
     x = operand_def(TENSOR)
     y = result_def(TENSOR)
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Spec) -> Sequence[Spec]:
+        require_kinds(cls.name, cls.KINDS, operands[0])
         return [operands[0]]
+
+
+class FloatOp(UnaryOp):
+    """A unary op of floats."""
+
+    KINDS: ClassVar[str] = "f"
 
 
 class BinaryOp(GeOp):
     """``y = f(x1, x2)`` with numpy broadcasting; both operands have one element type."""
 
     FUSION_CLASS: ClassVar = FusionClass.ELEMENTWISE
+    KINDS: ClassVar[str] = "fiu"
+    """Kinds of element types it takes."""
     x1 = operand_def(TENSOR)
     x2 = operand_def(TENSOR)
     y = result_def(TENSOR)
@@ -37,31 +50,523 @@ class BinaryOp(GeOp):
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Spec) -> Sequence[Spec]:
         x1, x2 = operands
+        require_kinds(cls.name, cls.KINDS, x1, x2)
         return [Spec(same_dtype(x1, x2).dtype, broadcast(x1.shape, x2.shape))]
 
 
+class CommutativeOp(BinaryOp):
+    """A binary op whose operands may be exchanged."""
+
+    traits = traits_def(Commutative())
+
+
+class CompareOp(BinaryOp):
+    """A comparison: result i1, false where an operand is NaN (not_equal: true)."""
+
+    KINDS: ClassVar[str] = "fiub"
+    PRIMITIVE: ClassVar = "vcmp"
+    MODE: ClassVar[str]
+    """The instruction's mode."""
+
+    @classmethod
+    def infer(cls, attrs: Attrs, *operands: Spec) -> Sequence[Spec]:
+        return [spec.with_dtype(I1) for spec in super().infer(attrs, *operands)]
+
+
+# ---------------------------------------------------------------------- arithmetic
 @irdl_op_definition
-class AddOp(BinaryOp):
-    """Sum."""
+class AddOp(CommutativeOp):
+    """Sum; integers wrap."""
 
     name = "ge.add"
     GE_TYPES: ClassVar = ("Add", "AddV2")
     PRIMITIVE: ClassVar = "vadd"
-    traits = traits_def(Commutative())
-
-    @staticmethod
-    def evaluate(attrs: Attrs, *operands: Any) -> Results:
-        return np.add(operands[0], operands[1])
+    evaluate = native("add")
 
 
 @irdl_op_definition
-class ExpOp(UnaryOp):
+class SubOp(BinaryOp):
+    """Difference x1 - x2; integers wrap."""
+
+    name = "ge.sub"
+    GE_TYPES: ClassVar = ("Sub",)
+    PRIMITIVE: ClassVar = "vsub"
+    evaluate = native("subtract")
+
+
+@irdl_op_definition
+class MulOp(CommutativeOp):
+    """Product; integers wrap."""
+
+    name = "ge.mul"
+    GE_TYPES: ClassVar = ("Mul",)
+    PRIMITIVE: ClassVar = "vmul"
+    evaluate = native("multiply")
+
+
+def truncated_quotient(x1: Array, x2: Array) -> Array:
+    """Integer quotient rounded toward zero; 0 where x2 = 0."""
+    floor = np.floor_divide(x1, x2)
+    if x1.dtype.kind == "u":
+        return floor
+    inexact = (floor * x2 != x1) & (x2 != 0) & ((x1 < 0) != (x2 < 0))
+    return floor + inexact.astype(x1.dtype)
+
+
+@irdl_op_definition
+class DivOp(BinaryOp):
+    """Quotient x1 / x2; of integers rounded toward zero (0 where x2 = 0), by the instruction ``vidiv``."""
+
+    name = "ge.div"
+    GE_TYPES: ClassVar = ("RealDiv", "TruncateDiv", "Div")
+    PRIMITIVE: ClassVar = "vdiv"
+
+    @staticmethod
+    def evaluate(attrs: Attrs, *operands: Any) -> Results:
+        x1, x2 = operands
+        integers = np.issubdtype(x1.dtype, np.integer)
+        return np.asarray(truncated_quotient(x1, x2) if integers else np.divide(x1, x2))
+
+
+@irdl_op_definition
+class ModOp(BinaryOp):
+    """Remainder of x1 / x2 with the sign of x2, or of x1 if ``fmod``; 0 where an integer x2 = 0.
+
+    The instruction's mode is floor, or trunc if ``fmod``.
+    """
+
+    name = "ge.mod"
+    GE_TYPES: ClassVar = ("FloorMod", "TruncateMod", "Mod")
+    PRIMITIVE: ClassVar = "vmod"
+    fmod = prop_def(BOOL)
+
+    @staticmethod
+    def evaluate(attrs: Attrs, *operands: Any) -> Results:
+        return np.asarray(np.fmod(*operands) if attrs.fmod else np.remainder(*operands))
+
+
+@irdl_op_definition
+class PowOp(BinaryOp):
+    """x1 to the power x2; x2 may have another element type, the result has that of x1.
+
+    An integer x1 with an integer x2 is exact (wraps); a negative x2 gives 1/x1 rounded toward zero, 0 for x1 = 0.
+    """
+
+    name = "ge.pow"
+    GE_TYPES: ClassVar = ("Pow",)
+    PRIMITIVE: ClassVar = "vpow"
+
+    @classmethod
+    def infer(cls, attrs: Attrs, *operands: Spec) -> Sequence[Spec]:
+        x1, x2 = operands
+        require_kinds(cls.name, cls.KINDS, x1, x2)
+        return [Spec(x1.dtype, broadcast(x1.shape, x2.shape))]
+
+    @staticmethod
+    def evaluate(attrs: Attrs, *operands: Any) -> Results:
+        x1, x2 = operands
+        whole1, whole2 = (np.issubdtype(x.dtype, np.integer) for x in operands)
+        if not whole1:
+            return np.asarray(np.power(x1, x2.astype(x1.dtype, copy=False)))
+        if not whole2:
+            return np.asarray(np.power(x1.astype(np.float64), x2.astype(np.float64))).astype(x1.dtype)
+        y = np.asarray(np.power(x1, np.maximum(x2, 0).astype(x1.dtype, copy=False)))
+        if x2.dtype.kind == "u" or not (x2 < 0).any():
+            return y
+        odd: Array = np.where(x2 % 2 == 0, x1 * x1, x1)
+        unit: Array = np.where(np.abs(x1) == 1, odd, 0)
+        return np.where(x2 < 0, unit, y).astype(x1.dtype)
+
+
+@irdl_op_definition
+class MaximumOp(CommutativeOp):
+    """The larger value; NaN if either is NaN."""
+
+    name = "ge.maximum"
+    GE_TYPES: ClassVar = ("Maximum",)
+    PRIMITIVE: ClassVar = "vmax"
+    KINDS: ClassVar = "fiub"
+    evaluate = native("maximum")
+
+
+@irdl_op_definition
+class MinimumOp(CommutativeOp):
+    """The smaller value; NaN if either is NaN."""
+
+    name = "ge.minimum"
+    GE_TYPES: ClassVar = ("Minimum",)
+    PRIMITIVE: ClassVar = "vmin"
+    KINDS: ClassVar = "fiub"
+    evaluate = native("minimum")
+
+
+@irdl_op_definition
+class AbsOp(UnaryOp):
+    """Absolute value."""
+
+    name = "ge.abs"
+    GE_TYPES: ClassVar = ("Abs",)
+    PRIMITIVE: ClassVar = "vabs"
+    evaluate = native("abs")
+
+
+@irdl_op_definition
+class NegOp(UnaryOp):
+    """-x; integers wrap."""
+
+    name = "ge.neg"
+    GE_TYPES: ClassVar = ("Neg",)
+    PRIMITIVE: ClassVar = "vneg"
+    evaluate = native("negative")
+
+
+@irdl_op_definition
+class SignOp(UnaryOp):
+    """-1, 0 or 1; NaN stays NaN."""
+
+    name = "ge.sign"
+    GE_TYPES: ClassVar = ("Sign",)
+    PRIMITIVE: ClassVar = "vsign"
+    evaluate = native("sign")
+
+
+@irdl_op_definition
+class ReluOp(UnaryOp):
+    """max(x, 0); NaN stays NaN."""
+
+    name = "ge.relu"
+    GE_TYPES: ClassVar = ("Relu", "ReluV2")
+    PRIMITIVE: ClassVar = "vrelu"
+
+    @staticmethod
+    def evaluate(attrs: Attrs, *operands: Any) -> Results:
+        return np.asarray(np.maximum(operands[0], np.zeros((), operands[0].dtype)))
+
+
+@irdl_op_definition
+class ExpOp(FloatOp):
     """e to the power x."""
 
     name = "ge.exp"
     GE_TYPES: ClassVar = ("Exp",)
     PRIMITIVE: ClassVar = "vexp"
+    evaluate = native("exp")
+
+
+@irdl_op_definition
+class LogOp(FloatOp):
+    """Natural logarithm; NaN below 0."""
+
+    name = "ge.log"
+    GE_TYPES: ClassVar = ("Log",)
+    PRIMITIVE: ClassVar = "vln"
+    evaluate = native("log")
+
+
+@irdl_op_definition
+class SqrtOp(FloatOp):
+    """Square root; NaN below 0."""
+
+    name = "ge.sqrt"
+    GE_TYPES: ClassVar = ("Sqrt",)
+    PRIMITIVE: ClassVar = "vsqrt"
+    evaluate = native("sqrt")
+
+
+@irdl_op_definition
+class RsqrtOp(FloatOp):
+    """1 / sqrt(x)."""
+
+    name = "ge.rsqrt"
+    GE_TYPES: ClassVar = ("Rsqrt",)
+    PRIMITIVE: ClassVar = "vrsqrt"
+    evaluate = in_f32(lambda attrs, x: np.reciprocal(np.sqrt(x)))
+
+
+@irdl_op_definition
+class ReciprocalOp(FloatOp):
+    """1 / x."""
+
+    name = "ge.reciprocal"
+    GE_TYPES: ClassVar = ("Reciprocal", "Inv")
+    PRIMITIVE: ClassVar = "vrec"
+    evaluate = native("reciprocal")
+
+
+@irdl_op_definition
+class FloorOp(FloatOp):
+    """Rounded down."""
+
+    name = "ge.floor"
+    GE_TYPES: ClassVar = ("Floor",)
+    PRIMITIVE: ClassVar = "vfloor"
+    evaluate = native("floor")
+
+
+@irdl_op_definition
+class CeilOp(FloatOp):
+    """Rounded up."""
+
+    name = "ge.ceil"
+    GE_TYPES: ClassVar = ("Ceil",)
+    PRIMITIVE: ClassVar = "vceil"
+    evaluate = native("ceil")
+
+
+@irdl_op_definition
+class RoundOp(FloatOp):
+    """Rounded to the nearest integer, halves to even."""
+
+    name = "ge.round"
+    GE_TYPES: ClassVar = ("Round", "Rint")
+    PRIMITIVE: ClassVar = "vrint"
+    evaluate = native("rint")
+
+
+@irdl_op_definition
+class TruncOp(FloatOp):
+    """Rounded toward zero."""
+
+    name = "ge.trunc"
+    GE_TYPES: ClassVar = ("Trunc",)
+    PRIMITIVE: ClassVar = "vtrunc"
+    evaluate = native("trunc")
+
+
+# ---------------------------------------------------------------------- comparison
+@irdl_op_definition
+class EqualOp(CompareOp):
+    """x1 = x2."""
+
+    name = "ge.equal"
+    GE_TYPES: ClassVar = ("Equal",)
+    MODE: ClassVar = "eq"
+    traits = traits_def(Commutative())
+    evaluate = native("equal")
+
+
+@irdl_op_definition
+class NotEqualOp(CompareOp):
+    """x1 != x2."""
+
+    name = "ge.not_equal"
+    GE_TYPES: ClassVar = ("NotEqual",)
+    MODE: ClassVar = "ne"
+    traits = traits_def(Commutative())
+    evaluate = native("not_equal")
+
+
+@irdl_op_definition
+class GreaterOp(CompareOp):
+    """x1 > x2."""
+
+    name = "ge.greater"
+    GE_TYPES: ClassVar = ("Greater",)
+    MODE: ClassVar = "gt"
+    evaluate = native("greater")
+
+
+@irdl_op_definition
+class GreaterEqualOp(CompareOp):
+    """x1 >= x2."""
+
+    name = "ge.greater_equal"
+    GE_TYPES: ClassVar = ("GreaterEqual",)
+    MODE: ClassVar = "ge"
+    evaluate = native("greater_equal")
+
+
+@irdl_op_definition
+class LessOp(CompareOp):
+    """x1 < x2."""
+
+    name = "ge.less"
+    GE_TYPES: ClassVar = ("Less",)
+    MODE: ClassVar = "lt"
+    evaluate = native("less")
+
+
+@irdl_op_definition
+class LessEqualOp(CompareOp):
+    """x1 <= x2."""
+
+    name = "ge.less_equal"
+    GE_TYPES: ClassVar = ("LessEqual",)
+    MODE: ClassVar = "le"
+    evaluate = native("less_equal")
+
+
+# ---------------------------------------------------------------------- logic and bits
+class LogicalOp(CommutativeOp):
+    """A binary op of bools."""
+
+    KINDS: ClassVar[str] = "b"
+
+
+class BitwiseOp(BinaryOp):
+    """A binary op of integers."""
+
+    KINDS: ClassVar[str] = "iu"
+
+
+@irdl_op_definition
+class LogicalAndOp(LogicalOp):
+    """Whether both are true."""
+
+    name = "ge.logical_and"
+    GE_TYPES: ClassVar = ("LogicalAnd",)
+    PRIMITIVE: ClassVar = "vand"
+    evaluate = native("logical_and")
+
+
+@irdl_op_definition
+class LogicalOrOp(LogicalOp):
+    """Whether one is true."""
+
+    name = "ge.logical_or"
+    GE_TYPES: ClassVar = ("LogicalOr",)
+    PRIMITIVE: ClassVar = "vor"
+    evaluate = native("logical_or")
+
+
+@irdl_op_definition
+class LogicalXorOp(LogicalOp):
+    """Whether just one is true; GE says it by NotEqual."""
+
+    name = "ge.logical_xor"
+    GE_TYPES: ClassVar = ("NotEqual",)
+    PRIMITIVE: ClassVar = "vxor"
+    evaluate = native("logical_xor")
+
+
+@irdl_op_definition
+class LogicalNotOp(UnaryOp):
+    """Whether x is false."""
+
+    name = "ge.logical_not"
+    GE_TYPES: ClassVar = ("LogicalNot",)
+    PRIMITIVE: ClassVar = "vnot"
+    KINDS: ClassVar = "b"
+    evaluate = native("logical_not")
+
+
+@irdl_op_definition
+class BitwiseAndOp(BitwiseOp):
+    """Bitwise and."""
+
+    name = "ge.bitwise_and"
+    GE_TYPES: ClassVar = ("BitwiseAnd",)
+    PRIMITIVE: ClassVar = "vand"
+    traits = traits_def(Commutative())
+    evaluate = native("bitwise_and")
+
+
+@irdl_op_definition
+class BitwiseOrOp(BitwiseOp):
+    """Bitwise or."""
+
+    name = "ge.bitwise_or"
+    GE_TYPES: ClassVar = ("BitwiseOr",)
+    PRIMITIVE: ClassVar = "vor"
+    traits = traits_def(Commutative())
+    evaluate = native("bitwise_or")
+
+
+@irdl_op_definition
+class BitwiseXorOp(BitwiseOp):
+    """Bitwise exclusive or."""
+
+    name = "ge.bitwise_xor"
+    GE_TYPES: ClassVar = ("BitwiseXor",)
+    PRIMITIVE: ClassVar = "vxor"
+    traits = traits_def(Commutative())
+    evaluate = native("bitwise_xor")
+
+
+@irdl_op_definition
+class BitwiseNotOp(UnaryOp):
+    """Every bit inverted."""
+
+    name = "ge.bitwise_not"
+    GE_TYPES: ClassVar = ("Invert",)
+    PRIMITIVE: ClassVar = "vnot"
+    KINDS: ClassVar = "iu"
+    evaluate = native("invert")
+
+
+@irdl_op_definition
+class LeftShiftOp(BitwiseOp):
+    """x1 << x2; 0 when x2 is not below the width."""
+
+    name = "ge.left_shift"
+    GE_TYPES: ClassVar = ("LeftShift",)
+    PRIMITIVE: ClassVar = "vshl"
+    evaluate = native("left_shift")
+
+
+@irdl_op_definition
+class RightShiftOp(BitwiseOp):
+    """x1 >> x2, arithmetic for signed integers; all sign bits when x2 is not below the width."""
+
+    name = "ge.right_shift"
+    GE_TYPES: ClassVar = ("RightShift",)
+    PRIMITIVE: ClassVar = "vshr"
+    evaluate = native("right_shift")
+
+
+# ---------------------------------------------------------------------- choice and type
+@irdl_op_definition
+class SelectOp(GeOp):
+    """x1 where ``condition`` (i1), else x2; all three broadcast."""
+
+    name = "ge.select"
+    GE_TYPES: ClassVar = ("SelectV2", "Select")
+    PRIMITIVE: ClassVar = "vsel"
+    FUSION_CLASS: ClassVar = FusionClass.ELEMENTWISE
+    condition = operand_def(TENSOR)
+    x1 = operand_def(TENSOR)
+    x2 = operand_def(TENSOR)
+    y = result_def(TENSOR)
+    evaluate = native("where")
+
+    @classmethod
+    def infer(cls, attrs: Attrs, *operands: Spec) -> Sequence[Spec]:
+        condition, x1, x2 = operands
+        require_kinds(f"condition of {cls.name}", "b", condition)
+        return [Spec(same_dtype(x1, x2).dtype, broadcast(condition.shape, x1.shape, x2.shape))]
+
+
+@irdl_op_definition
+class CastOp(UnaryOp):
+    """x as the result's element type.
+
+    Floats become integers by dropping the fraction (outside the range: undefined), bool by comparison with 0.
+    """
+
+    name = "ge.cast"
+    GE_TYPES: ClassVar = ("Cast",)
+    PRIMITIVE: ClassVar = "vcast"
+
+    @classmethod
+    def infer(cls, attrs: Attrs, *operands: Spec) -> Sequence[Spec]:
+        if not attrs.results:
+            raise GeError("a cast needs its result type", code="GE1901")
+        return [operands[0].with_dtype(attrs.dtype)]
 
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
-        return np.exp(operands[0])
+        return np.asarray(operands[0]).astype(attrs.dtype.numpy)
+
+
+@irdl_op_definition
+class IdentityOp(UnaryOp):
+    """x itself; canonicalize removes it."""
+
+    name = "ge.identity"
+    GE_TYPES: ClassVar = ("Identity", "Dropout", "TensorMove")
+    FUSION_CLASS: ClassVar = FusionClass.VIEW
+    KINDS: ClassVar = "fiubc"
+
+    @staticmethod
+    def evaluate(attrs: Attrs, *operands: Any) -> Results:
+        return operands[0]
