@@ -11,21 +11,13 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from gedialect.analysis.graph import graph_function
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.fusion import FusionOp, YieldOp
 from gedialect.errors import GeError, UnsupportedError
 from gedialect.ir.spec import DYNAMIC, spec_of
 
 Array = npt.NDArray[Any]
-
-
-def graph_function(module: ModuleOp) -> FuncOp:
-    """The graph: ``@main``, or the only function. GE1101 if there is none."""
-    functions = [op for op in module.ops if isinstance(op, FuncOp)]
-    for function in functions:
-        if function.sym_name.data == "main" or len(functions) == 1:
-            return function
-    raise GeError("the module has no function @main", code="GE1101", hint="write the graph as func.func @main")
 
 
 def _names(attrs: Any, count: int, prefix: str) -> list[str]:

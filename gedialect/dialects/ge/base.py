@@ -218,7 +218,8 @@ class GeOp(IRDLOperation):
     @staticmethod
     def strided(attrs: Attrs, x: Access) -> tuple[Access, ...] | None:
         """For ops that only move elements of their first operand: each result as a strided read of the
-        buffer that ``x`` reads; None where strides cannot say it."""
+        buffer that ``x`` reads; None where strides cannot say it. An access may split result axes into
+        several (``tile``), as long as its elements come in the result's row-major order."""
         return None
 
     # ------------------------------------------------------------------ access

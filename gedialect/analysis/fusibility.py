@@ -1,0 +1,189 @@
+"""Which ops a kernel can hold, and which may share one. Lowering accepts all that is admitted here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from xdsl.ir import Operation, SSAValue
+
+from gedialect.analysis.primitives import instruction, profile_of
+from gedialect.binary import isa
+from gedialect.dialects.ge.base import FusionClass, GeOp
+from gedialect.dialects.ge.shapes import broadcast
+from gedialect.errors import GeError
+from gedialect.ir.access import Access
+from gedialect.ir.spec import spec_of
+
+MAX_OPS = 160
+"""Primitive ops of one vector kernel: beyond it code size and buffers outgrow the gain."""
+MAX_LOADS = 14
+"""Operands of one vector kernel: each needs double-buffered room in UB."""
+CUBE_DTYPES = frozenset(("f32", "f16", "bf16"))
+
+
+def kernel_kind(op: Operation) -> str | None:
+    """The kind of kernel that can compute ``op`` alone: cube, window, vector, move; None means the host."""
+    if not isinstance(op, GeOp) or not all(spec_of(v.type).is_static for v in (*op.operands, *op.results)):
+        return None
+    match op.FUSION_CLASS:
+        case FusionClass.CUBE:
+            return "cube" if _cube_fits(op) else None
+        case FusionClass.WINDOW:
+            return "window" if _window_fits(op) else None
+        case FusionClass.ELEMENTWISE | FusionClass.REDUCTION:
+            return "vector" if vector_reason(op) is None else None
+        case FusionClass.BROADCAST | FusionClass.DATA_MOVEMENT:
+            return "move" if movement_fits(op) else None
+        case _:
+            return None
+
+
+def vector_reason(op: GeOp) -> str | None:
+    """Why the vector unit cannot compute ``op``, or None if it can."""
+    if any(0 in spec_of(v.type).shape for v in (*op.operands, *op.results)):
+        return "empty tensors stay on the host"
+    profile = profile_of(op)
+    if profile.other:
+        return f"{profile.other[0]} is no vector operation"
+    if not profile.calls:
+        return f"{op.name} has no expansion in vector instructions"
+    return next((r for r in (_call_error(*c) for c in profile.calls) if r is not None), None)
+
+
+@lru_cache(maxsize=4096)
+def _call_error(cls: type[GeOp], dtypes: tuple[str, ...]) -> str | None:
+    return isa.BY_NAME[instruction(cls, dtypes)].type_error(dtypes)
+
+
+def _cube_fits(op: GeOp) -> bool:
+    specs = [spec_of(v.type) for v in op.operands]
+    if any(0 in s.shape for s in specs):
+        return False
+    return {s.dtype.name for s in specs} <= CUBE_DTYPES and op.name in CUBE_OPS
+
+
+def _window_fits(op: GeOp) -> bool:
+    specs = [spec_of(v.type) for v in (*op.operands, *op.results)]
+    return op.name in WINDOW_OPS and all(s.dtype.name in CUBE_DTYPES and 0 not in s.shape for s in specs)
+
+
+CUBE_OPS = frozenset(("ge.matmul", "ge.conv2d", "ge.conv2d_transpose", "ge.conv3d"))
+"""Ops a cube generator exists for."""
+WINDOW_OPS = frozenset(("ge.max_pool2d", "ge.avg_pool2d", "ge.lrn", "ge.resize"))
+"""Ops a window generator exists for."""
+MOVE_OPS = frozenset(("ge.concat", "ge.pad", "ge.gather"))
+"""Ops with a generator of their own that are no strided reads."""
+FIXPIPE_OPS = frozenset(("ge.relu", "ge.leaky_relu", "ge.cast"))
+"""What fixpipe can do to a cube result on its way out."""
+
+
+def strided_results(op: Operation, operand: Access) -> tuple[Access, ...] | None:
+    """The results of a movement or view op as strided reads of what ``operand`` reads."""
+    if not isinstance(op, GeOp) or len(op.operands) != 1:
+        return None
+    whole = operand.reshape(spec_of(op.operands[0].type).shape)  # an access may have split axes
+    return None if whole is None else type(op).strided(op.attrs(), whole)
+
+
+def movement_fits(op: GeOp) -> bool:
+    """Whether a data movement kernel exists for ``op``."""
+    specs = [spec_of(v.type) for v in (*op.operands, *op.results)]
+    if any(0 in s.shape for s in specs):
+        return False
+    if op.name in MOVE_OPS:
+        return True
+    return strided_results(op, Access.contiguous(specs[0].shape)) is not None
+
+
+@dataclass(eq=False)
+class Group:
+    """Ops that become one kernel; ``ops`` are kept in program order by the pass."""
+
+    kind: str
+    ops: list[GeOp]
+    domain: tuple[int, ...] = ()
+    reduced: frozenset[int] = frozenset()
+    calls: int = 0
+    fixed: bool = False
+    """takes no further ops (a trailing transpose was added)"""
+    tail: SSAValue | None = field(default=None)
+
+    @classmethod
+    def of(cls, op: GeOp, kind: str) -> Group:
+        group = cls(kind, [op], tail=op.results[0])
+        if kind == "vector":
+            profile = profile_of(op)
+            group.domain, group.reduced, group.calls = profile.domain, profile.reduced, len(profile.calls)
+        return group
+
+    def loads(self) -> int:
+        inside = {r for op in self.ops for r in op.results}
+        return len({v for op in self.ops for v in op.operands if v not in inside})
+
+
+def reduced_shape(domain: tuple[int, ...], reduced: frozenset[int]) -> tuple[int, ...]:
+    """``domain`` with its reduced axes (counted from the end) set to 1."""
+    rank = len(domain)
+    return tuple(1 if i - rank in reduced else d for i, d in enumerate(domain))
+
+
+def _uses_inside(value: SSAValue, ops: set[Operation]) -> bool:
+    return all(u.operation in ops for u in value.uses)
+
+
+def join_vector(group: Group, op: GeOp) -> Group | None:
+    """The vector group extended by the element-wise or reduction ``op``, or None if they do not fit."""
+    if group.kind != "vector" or group.fixed:
+        return None
+    return merge_vector(group, Group.of(op, "vector"))
+
+
+def merge_vector(a: Group, b: Group) -> Group | None:
+    """Two vector groups as one: same iteration space, at most one set of reduced axes.
+
+    ``b`` may also work on ``a``'s reduced values, or repeat ``a``'s smaller values if nothing else reads them.
+    """
+    if a.calls + b.calls > MAX_OPS or (a.reduced and b.reduced and a.reduced != b.reduced):
+        return None
+    try:
+        domain = broadcast(a.domain, b.domain)
+    except GeError:
+        return None
+    ops = {*a.ops, *b.ops}
+    reduced = a.reduced | b.reduced
+    for part in (a, b):
+        if part.domain == domain:
+            continue
+        if len(part.domain) == len(domain) and part.domain == reduced_shape(domain, reduced) and not part.reduced:
+            continue
+        if part.reduced or not all(_uses_inside(r, ops) for o in part.ops for r in o.results):
+            return None
+    merged = Group("vector", [*a.ops, *b.ops], domain, reduced, a.calls + b.calls)
+    return merged if merged.loads() <= MAX_LOADS else None
+
+
+def valid_output(group: Group, shape: tuple[int, ...]) -> bool:
+    """Whether a vector group can store a value of ``shape``: every element once."""
+    if shape == group.domain:
+        return True
+    kept = reduced_shape(group.domain, group.reduced)
+    dropped = tuple(d for i, d in enumerate(group.domain) if i - len(group.domain) not in group.reduced)
+    return bool(group.reduced) and shape in (kept, dropped)
+
+
+def join_epilogue(group: Group, op: GeOp) -> Group | None:
+    """The cube group with ``op`` done by fixpipe on the way out, or None."""
+    tail = group.tail
+    if group.kind != "cube" or group.fixed or tail is None or op.name not in FIXPIPE_OPS:
+        return None
+    if len(op.operands) != 1 or op.operands[0] is not tail or not tail.has_one_use():
+        return None
+    done = {o.name for o in group.ops[1:]}
+    source, target = spec_of(tail.type).dtype.name, spec_of(op.results[0].type).dtype.name
+    if op.name == "ge.cast":
+        if "ge.cast" in done or (source, target) not in (("f32", "f16"), ("f32", "bf16")):
+            return None
+    elif done & FIXPIPE_OPS:
+        return None
+    return Group("cube", [*group.ops, op], tail=op.results[0])

@@ -1,0 +1,121 @@
+"""Ops as the primitive ops they expand to: what the vector generator sees of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from gedialect.dialects.ge.base import FusionClass, GeOp
+from gedialect.dialects.ge.builder import GeBuilder
+from gedialect.dialects.ge.constant import ConstantOp
+from gedialect.dialects.ge.fusion import YieldOp
+from gedialect.dialects.ge.shapes import broadcast
+from gedialect.ir.dtypes import BY_NAME
+from gedialect.ir.spec import spec_of
+
+REDUCTIONS = frozenset(
+    f"ge.{n}" for n in ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_any", "reduce_all")
+)
+"""Primitive reductions; all others expand to them."""
+
+
+def expand_all(block: Block) -> None:
+    """Replace every op of ``block`` that has an expansion, and is not primitive, by its expansion, to the end."""
+    work = list(block.ops)
+    while work:
+        op = work.pop()
+        if not isinstance(op, GeOp) or op.PRIMITIVE is not None or not type(op).has_expansion():
+            continue
+        builder = GeBuilder(InsertPoint.before(op), op.location)
+        expanded = type(op).expand(builder, op.attrs(), *op.operand_groups())
+        values: Sequence[SSAValue] = expanded if isinstance(expanded, tuple) else (expanded,)
+        for old, new in zip(op.results, values, strict=True):
+            old.replace_all_uses_with(new)
+        op.detach()
+        op.erase()
+        work += builder.created
+    for op in reversed(list(block.ops)):
+        if op.results and not any(r.uses for r in op.results) and isinstance(op, GeOp):
+            op.detach()
+            op.erase()
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What grouping needs to know of an op's primitives.
+
+    ``domain`` is the iteration space; ``reduced`` the reduced axes counted from the end (-1 is the last);
+    ``calls`` are (primitive op name, result dtype, operand dtypes); ``other`` names ops that are not
+    primitive element-wise or reduction ops.
+    """
+
+    domain: tuple[int, ...]
+    reduced: frozenset[int]
+    stages: int
+    calls: tuple[tuple[type[GeOp], tuple[str, ...]], ...]
+    other: tuple[str, ...]
+
+
+def profile_of(op: GeOp) -> Profile:
+    """The profile of an op with static shapes; cached by class, attributes and operand types."""
+    segments = tuple(-1 if g is None else 1 if isinstance(g, SSAValue) else len(g) for g in op.operand_groups())
+    attrs = tuple(sorted((k, v) for k, v in op.properties.items()))
+    return _profile(type(op), attrs, segments, tuple(v.type for v in op.operands), tuple(r.type for r in op.results))
+
+
+@lru_cache(maxsize=8192)
+def _profile(
+    cls: type[GeOp],
+    attrs: tuple[tuple[str, Attribute], ...],
+    segments: tuple[int, ...],
+    operands: tuple[Attribute, ...],
+    results: tuple[Attribute, ...],
+) -> Profile:
+    block = Block(arg_types=operands)
+    op = cls.create(operands=block.args, result_types=results, properties=dict(attrs))
+    block.add_ops([op, YieldOp.create(operands=op.results)])
+    expand_all(block)
+    return profile_block(block.ops)
+
+
+def profile_block(ops: Iterable[Operation]) -> Profile:
+    """The profile of already expanded ops."""
+    domain: tuple[int, ...] = ()
+    reduced: set[int] = set()
+    depth: dict[SSAValue, int] = {}
+    calls: list[tuple[type[GeOp], tuple[str, ...]]] = []
+    other: list[str] = []
+    stages = 0
+    for op in ops:
+        if isinstance(op, ConstantOp) or not isinstance(op, GeOp):
+            continue
+        specs = [spec_of(v.type) for v in op.operands]
+        level = max((depth.get(v, 0) for v in op.operands), default=0)
+        if op.name in REDUCTIONS:
+            axes = op.attrs()["axes"]
+            reduced |= {a % specs[0].rank - specs[0].rank for a in axes}
+            domain = broadcast(domain, specs[0].shape)
+            level += 1
+            stages = max(stages, level)
+        elif op.PRIMITIVE is not None and op.FUSION_CLASS is FusionClass.ELEMENTWISE:
+            domain = broadcast(domain, *(s.shape for s in specs), spec_of(op.results[0].type).shape)
+        else:
+            other.append(op.name)
+        if op.PRIMITIVE is not None:
+            dtypes = (*(spec_of(r.type).dtype.name for r in op.results), *(s.dtype.name for s in specs))
+            calls.append((type(op), dtypes))
+        for r in op.results:
+            depth[r] = level
+    return Profile(domain, frozenset(reduced), stages, tuple(calls), tuple(other))
+
+
+def instruction(cls: type[GeOp], dtypes: Sequence[str]) -> str:
+    """The vector instruction of a primitive op for (result, operand...) element types."""
+    assert cls.PRIMITIVE is not None
+    if cls.PRIMITIVE == "vdiv" and BY_NAME[dtypes[0]].is_int:
+        return "vidiv"
+    return cls.PRIMITIVE

@@ -1,0 +1,37 @@
+"""Host tasks: an op's numpy semantics, run from the name and attributes in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gedialect.binary.tasks import HostTask
+from gedialect.errors import GeError
+from gedialect.ir.spec import Spec
+
+SEGMENTS = "operand_groups"
+"""JSON key: per declared operand -1 (one value or absent) or the length of a variadic group."""
+
+
+def run_host_task(task: HostTask, operands: Sequence[npt.NDArray[Any] | None]) -> list[npt.NDArray[Any]]:
+    """Results of a host task; GE1309 if the file's operands do not fit the op."""
+    from gedialect.dialects.ge import op_class
+    from gedialect.dialects.ge.base import Attrs
+
+    attributes: Mapping[str, Any] = task.attributes
+    values = {k: tuple(v) if isinstance(v, list) else v for k, v in attributes["attrs"].items()}
+    groups: list[Any] = []
+    rest = list(operands)
+    for n in attributes[SEGMENTS]:
+        groups.append(rest.pop(0) if n < 0 else [rest.pop(0) for _ in range(n)])
+    specs = [Spec(r.dtype, r.shape) for r in task.results]
+    with np.errstate(all="ignore"):
+        results = op_class(task.op).evaluate(Attrs(values, specs), *groups)
+    arrays = list(results) if isinstance(results, tuple) else [results]
+    for array, spec in zip(arrays, specs, strict=True):
+        if array.shape != spec.shape or array.dtype != spec.dtype.numpy:
+            raise GeError(f"{task.op} gave {array.dtype}{list(array.shape)}, the file says {spec}", code="GE1309")
+    return arrays

@@ -1,0 +1,295 @@
+"""``group-kernels``: ops that run as one kernel go into a ``ge.fusion``.
+
+Every op that a kernel can compute ends up in one; what stays outside is a constant, a view, or runs on
+the host. Grouping is greedy in program order: an op joins the kernel of an operand where the result
+stays one kernel without a cycle, then transposes and other strided reads join the kernel that reads them.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from gedialect.analysis.constness import const_derived
+from gedialect.analysis.fusibility import (
+    Group,
+    join_epilogue,
+    join_vector,
+    kernel_kind,
+    merge_vector,
+    strided_results,
+    valid_output,
+)
+from gedialect.dialects.ge.attrs import SplatAttr
+from gedialect.dialects.ge.base import FusionClass, GeOp
+from gedialect.dialects.ge.constant import ConstantOp
+from gedialect.dialects.ge.fusion import FusionOp, YieldOp
+from gedialect.ir.access import Access
+from gedialect.ir.sources import merge_ops
+from gedialect.ir.spec import spec_of
+
+CYCLE_SEARCH = 400
+"""Ops looked at to prove that a merge makes no cycle; beyond it the merge is refused."""
+
+
+@dataclass(frozen=True)
+class GroupKernelsPass(ModulePass):
+    """Put the ops of each kernel into a ``ge.fusion``; ``fuse=false`` gives each op its own."""
+
+    name: ClassVar[str] = "group-kernels"
+    fuse: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                _Grouping(function.body.block, self.fuse).run()
+
+
+class _Grouping:
+    def __init__(self, block: Block, fuse: bool):
+        self.block = block
+        self.fuse = fuse
+        constant = const_derived(block)
+        self.ops = [op for op in block.ops if not (op.results and all(r in constant for r in op.results))]
+        self.position = {op: i for i, op in enumerate(self.ops)}
+        self.group_of: dict[Operation, Group] = {}
+
+    def run(self) -> None:
+        for op in self.ops:
+            if isinstance(op, GeOp) and not isinstance(op, FusionOp) and (kind := kernel_kind(op)) is not None:
+                group = self._join(op, kind) if self.fuse else None
+                self._set(group or Group.of(op, kind))
+        if self.fuse:
+            for op in reversed(self.ops):
+                self._absorb_reads(op)
+            for op in self.ops:
+                self._absorb_write(op)
+        self._rebuild()
+
+    def _set(self, group: Group) -> None:
+        group.ops.sort(key=self.position.__getitem__)
+        for op in group.ops:
+            self.group_of[op] = group
+
+    # ------------------------------------------------------------------ joining
+    def _join(self, op: GeOp, kind: str) -> Group | None:
+        """The group of an operand, extended by ``op`` and by further operands' groups; None if there is none."""
+        if kind != "vector":
+            return None
+        producers: list[Group] = []
+        for value in op.operands:
+            group = self.group_of.get(value.owner) if isinstance(value.owner, Operation) else None
+            if group is not None and group not in producers:
+                producers.append(group)
+        producers.sort(key=lambda g: (g.kind == "vector", -self.position[g.ops[-1]]))
+        joined: Group | None = None
+        for producer in producers:
+            if joined is None:
+                candidate = join_epilogue(producer, op) or join_vector(producer, op)
+            else:
+                candidate = merge_vector(producer, joined) if producer.kind == joined.kind == "vector" else None
+            if candidate is not None and self._outputs_fit(candidate) and not self._cyclic(candidate.ops):
+                joined = candidate
+        return joined
+
+    def _outputs_fit(self, group: Group) -> bool:
+        if group.kind != "vector":
+            return True
+        inside: set[Operation] = set(group.ops)
+        last = group.ops[-1]
+        return all(
+            valid_output(group, spec_of(r.type).shape)
+            for op in group.ops
+            for r in op.results
+            if op is last or any(u.operation not in inside for u in r.uses)
+        )
+
+    def _cyclic(self, ops: list[GeOp]) -> bool:
+        """Whether something outside ``ops`` both needs one of them and is needed by another."""
+        inside: set[Operation] = set(ops)
+        first = min(self.position[o] for o in ops)
+        seen: set[Operation] = set()
+        work: list[Operation] = []
+
+        def visit(operands: tuple[SSAValue, ...] | list[SSAValue]) -> None:
+            for value in operands:
+                owner = value.owner
+                if isinstance(owner, Operation) and owner not in seen and self.position.get(owner, -1) >= first:
+                    seen.add(owner)
+                    work.append(owner)
+
+        for op in ops:
+            visit([v for v in op.operands if v.owner not in inside])
+        while work:
+            op = work.pop()
+            if op in inside:
+                return True
+            if len(seen) > CYCLE_SEARCH:
+                return True
+            for member in self.group_of[op].ops if op in self.group_of else [op]:
+                if member in inside:
+                    return True
+                seen.add(member)
+                visit(list(member.operands))
+        return False
+
+    # ------------------------------------------------------------------ data movement
+    def _absorb_reads(self, op: Operation) -> None:
+        """Let the one kernel that reads a strided read do the reading."""
+        group = self.group_of.get(op)
+        if group is None or group.kind != "move" or len(group.ops) != 1 or len(op.results) != 1:
+            return
+        users = {u.operation for u in op.results[0].uses}
+        targets = {self.group_of.get(u) for u in users}
+        target = targets.pop() if len(targets) == 1 else None
+        if target is None or target is group or target.kind == "window" or (target.fixed and target.kind == "move"):
+            return
+        if target.kind == "move" and len(target.ops) == 1 and target.ops[0].name not in ("ge.concat", "ge.transpose"):
+            return
+        if (
+            self._chain(op, set(target.ops)) is None
+            or (len(target.ops) > 1
+            and self._cyclic([*target.ops, group.ops[0]]))
+        ):
+            return
+        target.ops.append(group.ops[0])
+        self._set(target)
+
+    def _chain(self, op: Operation, inside: set[Operation]) -> Access | None:
+        """What the last of a chain of strided reads, ``op`` first, reads of ``op``'s operand."""
+        access = Access.contiguous(spec_of(op.operands[0].type).shape)
+        while True:
+            results = strided_results(op, access)
+            if results is None:
+                return None
+            access = results[0]
+            following = [u.operation for u in op.results[0].uses]
+            if len(following) != 1 or following[0] not in inside or not _moves(following[0]):
+                return access
+            op = following[0]
+
+    def _absorb_write(self, op: Operation) -> None:
+        """Let a cube kernel store its result transposed."""
+        group = self.group_of.get(op)
+        if group is None or group.kind != "move" or len(group.ops) != 1 or op.name != "ge.transpose":
+            return
+        producer = op.operands[0].owner
+        target = self.group_of.get(producer) if isinstance(producer, Operation) else None
+        if target is None or target.kind != "cube" or target.tail is not op.operands[0]:
+            return
+        if not op.operands[0].has_one_use() or target.fixed:
+            return
+        target.ops.append(group.ops[0])
+        target.fixed = True
+        target.tail = op.results[0]
+        self._set(target)
+
+    # ------------------------------------------------------------------ result
+    def _rebuild(self) -> None:
+        """Replace each group by a ``ge.fusion``, in an order that keeps the program's where it can."""
+        groups = list(dict.fromkeys(self.group_of.values()))
+        units: dict[Operation, int] = {}
+        members: list[list[Operation]] = []
+        for op in self.ops:
+            if op in units:
+                continue
+            ops: list[Operation] = list(self.group_of[op].ops) if op in self.group_of else [op]
+            for o in ops:
+                units[o] = len(members)
+            members.append(ops)
+        waiting = [0] * len(members)
+        readers: list[list[int]] = [[] for _ in members]
+        for unit, ops in enumerate(members):
+            needs = {
+                units[v.owner]
+                for o in ops
+                for v in o.operands
+                if isinstance(v.owner, Operation) and v.owner in units and units[v.owner] != unit
+            }
+            waiting[unit] = len(needs)
+            for n in sorted(needs):
+                readers[n].append(unit)
+        ready = [u for u, n in enumerate(waiting) if n == 0]
+        heapq.heapify(ready)
+        order: list[int] = []
+        while ready:
+            unit = heapq.heappop(ready)
+            order.append(unit)
+            for reader in readers[unit]:
+                waiting[reader] -= 1
+                if waiting[reader] == 0:
+                    heapq.heappush(ready, reader)
+        assert len(order) == len(members), "grouping made a cycle"
+        group_at = {units[g.ops[0]]: g for g in groups}
+        for unit in order:
+            for o in members[unit]:
+                o.detach()
+                self.block.add_op(o)
+        for unit in order:
+            if unit in group_at:
+                _outline(group_at[unit])
+
+
+def _outline(group: Group) -> None:
+    """Move a group's ops, which stand together, into a ``ge.fusion`` at their place."""
+    inside: set[Operation] = set(group.ops)
+    operands: list[SSAValue] = []
+    splats: dict[SSAValue, ConstantOp] = {}
+    for op in group.ops:
+        for value in op.operands:
+            if value.owner in inside or value in splats or value in operands:
+                continue
+            constant = value.owner
+            if isinstance(constant, ConstantOp) and (
+                isinstance(constant.value, SplatAttr) or spec_of(value.type).size == 1
+            ):
+                splats[value] = constant
+            else:
+                operands.append(value)
+    outputs = [r for op in group.ops for r in op.results if any(u.operation not in inside for u in r.uses)]
+    if not outputs:
+        outputs = list(group.ops[-1].results)
+    block = Block(arg_types=[v.type for v in operands])
+    inner: dict[SSAValue, SSAValue] = dict(zip(operands, block.args, strict=True))
+    for value, arg in inner.items():
+        arg.name_hint = value.name_hint
+    for value, constant in splats.items():
+        copy = constant.clone()
+        block.add_op(copy)
+        inner[value] = copy.y
+        copy.y.name_hint = value.name_hint
+    last = group.ops[-1]
+    fusion_at = InsertPoint.after(last)
+    for op in group.ops:
+        op.operands = [inner.get(v, v) for v in op.operands]
+    parent = last.parent
+    assert parent is not None
+    fusion = FusionOp.create(
+        operands=operands,
+        result_types=[v.type for v in outputs],
+        attributes={"label": StringAttr("_".join(op.name.removeprefix("ge.") for op in group.ops))},
+        regions=[Region(block)],
+        location=merge_ops(group.ops),
+    )
+    Rewriter.insert_op(fusion, fusion_at)
+    for old, new in zip(outputs, fusion.results, strict=True):
+        new.name_hint = old.name_hint
+        for use in list(old.uses):
+            if use.operation not in inside:
+                use.operation.operands[use.index] = new
+    for op in group.ops:
+        op.detach()
+        block.add_op(op)
+    block.add_op(YieldOp.create(operands=outputs))
+
+
+def _moves(op: Operation) -> bool:
+    return isinstance(op, GeOp) and op.FUSION_CLASS in (FusionClass.DATA_MOVEMENT, FusionClass.BROADCAST)

@@ -1,0 +1,560 @@
+"""Vector kernels: any group of element-wise, broadcast and reduction ops.
+
+The group is expanded to primitive ops over one iteration space. Axes that every operand walks alike are
+merged; the space is cut into tiles of one split axis, whole inner axes and single steps of outer axes, and
+the tiles of one axis are dealt to the vector cores. Reduced axes lie last in a tile. Where one row of them
+is too long for UB it is cut into chunks, and each reduction makes its own pass over them, recomputing what
+comes before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from gedialect.analysis.fusibility import strided_results
+from gedialect.analysis.primitives import REDUCTIONS, expand_all, instruction, profile_block
+from gedialect.binary import isa
+from gedialect.dialects.ge.attrs import KernelAttr
+from gedialect.dialects.ge.base import GeOp
+from gedialect.dialects.ge.constant import ConstantOp
+from gedialect.dialects.ge.fusion import FusionOp, YieldOp
+from gedialect.dialects.npu import KernelOp
+from gedialect.errors import GeError
+from gedialect.ir.access import Access, collapse, row_major
+from gedialect.ir.spec import Spec, spec_of
+from gedialect.targets import Target
+from lowering.kernels.builder import Affine, Arg, KernelBuilder, TileRef
+from lowering.kernels.tiles import deal, gm_view
+
+Scalar = int | float | bool
+UB_SHARE = 0.75
+"""Part of UB that tiles may fill by the estimate: the rest is alignment and fragmentation."""
+TILE_OVERHEAD = 600.0
+"""Cycles a tile costs besides its elements: latency of loads, flags, instruction heads."""
+IDENTITY: dict[str, Scalar] = {"ge.reduce_sum": 0, "ge.reduce_prod": 1, "ge.reduce_any": False, "ge.reduce_all": True}
+
+
+@dataclass(frozen=True)
+class Load:
+    """A strided read of a kernel argument by the computation, over the collapsed axes."""
+
+    arg: int
+    access: Access
+
+
+@dataclass
+class Program:
+    """A group over its collapsed iteration space: kept axes first, reduced axes last."""
+
+    block: Block
+    shape: tuple[int, ...]
+    kept: int
+    loads: dict[SSAValue, Load]
+    ops: list[GeOp]
+    scalars: dict[SSAValue, Scalar]
+    varies: dict[SSAValue, tuple[bool, ...]]
+    """which axes a value changes along; along the others its tile has size 1"""
+    stores: list[tuple[SSAValue, Access]]
+    stage: dict[SSAValue, int]
+    """how many reductions lie on the way to a value"""
+
+    def tile_shape(self, value: SSAValue, tile: Sequence[int]) -> tuple[int, ...]:
+        return tuple(t if v else 1 for t, v in zip(tile, self.varies[value], strict=True))
+
+
+def analyse(fusion: FusionOp) -> Program:
+    """The program of a vector group."""
+    block = fusion.body.clone().block
+    expand_all(block)
+    reads: dict[SSAValue, Load] = {
+        a: Load(i, Access.contiguous(spec_of(a.type).shape)) for i, a in enumerate(block.args)
+    }
+    scalars: dict[SSAValue, Scalar] = {}
+    ops: list[GeOp] = []
+    stores: list[SSAValue] = []
+    for op in block.ops:
+        if isinstance(op, YieldOp):
+            stores = list(op.operands)
+        elif isinstance(op, ConstantOp):
+            scalars[op.y] = _scalar(op)
+        elif isinstance(op, GeOp):
+            if op.PRIMITIVE is not None:
+                ops.append(op)
+            else:
+                source = reads[op.operands[0]]
+                results = strided_results(op, source.access)
+                if results is None:
+                    raise GeError(f"{op.name} is no strided read in this group", code="GE1902")
+                for result, access in zip(op.results, results, strict=True):
+                    reads[result] = Load(source.arg, access)
+    profile = profile_block(ops)
+    domain = profile.domain if ops else spec_of(stores[0].type).shape
+    rank = len(domain)
+    reduced = [i - rank in profile.reduced for i in range(rank)]
+    used = {v for op in ops for v in op.operands} | set(stores)
+    wide = {v: Load(r.arg, _whole(r.access, v).broadcast(domain)) for v, r in reads.items() if v in used}
+    outputs = [(v, _output_access(spec_of(v.type).shape, domain, reduced)) for v in stores]
+
+    # axes: kept ones first, reduced ones last, merged where all accesses allow
+    perm = [i for i in range(rank) if not reduced[i]] + [i for i in range(rank) if reduced[i]]
+    kept_count = sum(not r for r in reduced)
+    permuted = {v: Load(r.arg, r.access.transpose(perm)) for v, r in wide.items()}
+    outs = [(v, a.transpose(perm)) for v, a in outputs]
+    label = [int(i >= kept_count) for i in range(rank)]
+    shapes = [_varying_access(spec_of(v.type).shape, domain).transpose(perm) for op in ops for v in op.results]
+    groups = collapse([*(r.access for r in permuted.values()), *(a for _, a in outs), *shapes], label)
+    kept_groups = [g for g in groups if g[0] < kept_count] or [()]
+    reduced_groups = [g for g in groups if g and g[0] >= kept_count]
+    if profile.reduced and not reduced_groups:
+        reduced_groups = [()]
+    groups = [*kept_groups, *reduced_groups]
+
+    def over(access: Access) -> Access:
+        return Access(
+            tuple(prod(access.shape[a] for a in g) for g in groups),
+            tuple(access.strides[g[-1]] if g else 0 for g in groups),
+            access.offset,
+        )
+
+    program = Program(
+        block,
+        tuple(prod(domain[perm[a]] for a in g) for g in groups),
+        len(kept_groups),
+        {v: Load(r.arg, over(r.access)) for v, r in permuted.items()},
+        ops,
+        scalars,
+        {},
+        [(v, over(a)) for v, a in outs],
+        {},
+    )
+    _annotate(program)
+    return program
+
+
+def _whole(access: Access, value: SSAValue) -> Access:
+    """The access in the value's own shape."""
+    whole = access.reshape(spec_of(value.type).shape)
+    if whole is None:
+        raise GeError("a computation cannot read this reshape by strides", code="GE1902")
+    return whole
+
+
+def _scalar(op: ConstantOp) -> Scalar:
+    array: Any = ConstantOp.evaluate(op.attrs())
+    return array.reshape(-1)[0].item()
+
+
+def _output_access(shape: tuple[int, ...], domain: tuple[int, ...], reduced: list[bool]) -> Access:
+    """Where each point of the domain is stored: row-major in the output's own shape, reduced axes once."""
+    if len(shape) == len(domain):
+        strides = tuple(0 if r and n == 1 else s for s, r, n in zip(row_major(shape), reduced, shape, strict=True))
+        return Access(domain, strides)
+    dropped = iter(row_major(shape))
+    return Access(domain, tuple(0 if r else next(dropped) for r in reduced))
+
+
+def _varying_access(shape: tuple[int, ...], domain: tuple[int, ...]) -> Access:
+    """A stand-in for a computed value, so that axes merge only where it is whole or absent on both."""
+    return Access.contiguous(shape).broadcast(domain)
+
+
+def _annotate(program: Program) -> None:
+    n = len(program.shape)
+    for value, load in program.loads.items():
+        program.varies[value] = tuple(s != 0 for s in load.access.strides)
+        program.stage[value] = 0
+    for op in program.ops:
+        inputs = [v for v in op.operands if v not in program.scalars]
+        if op.name in REDUCTIONS:
+            varies = tuple(
+                i < program.kept and v for i, v in enumerate(program.varies.get(op.operands[0], (False,) * n))
+            )
+            stage = program.stage.get(op.operands[0], 0) + 1
+        else:
+            if not inputs:
+                program.scalars[op.results[0]] = _fold(program, op)
+                continue
+            varies = tuple(any(program.varies[v][i] for v in inputs) for i in range(n))
+            stage = max(program.stage[v] for v in inputs)
+        program.varies[op.results[0]] = varies
+        program.stage[op.results[0]] = stage
+
+
+def _fold(program: Program, op: GeOp) -> Scalar:
+    import numpy as np
+
+    arrays = [np.array(program.scalars[v], spec_of(v.type).dtype.numpy) for v in op.operands]
+    with np.errstate(all="ignore"):
+        return np.asarray(type(op).evaluate(op.attrs(), *arrays)).reshape(-1)[0].item()
+
+
+# ---------------------------------------------------------------------- tiling
+
+
+def bytes_per_element(program: Program) -> float:
+    """Most bytes alive per element of a full tile while a tile is computed; loads and stores count twice."""
+    last: dict[SSAValue, int] = {}
+    for i, op in enumerate(program.ops):
+        for v in op.operands:
+            last[v] = i
+    stored = {v for v, _ in program.stores}
+
+    def size(v: SSAValue) -> float:
+        full = all(v_ or n == 1 for v_, n in zip(program.varies[v], program.shape, strict=True))
+        share = 1.0 if full else 0.1
+        return share * spec_of(v.type).dtype.itemsize
+
+    live = sum(2 * size(v) for v in program.loads)
+    peak = live
+    alive: set[SSAValue] = set()
+    for i, op in enumerate(program.ops):
+        for r in op.results:
+            if r in program.varies:
+                alive.add(r)
+                live += size(r) * (2 if r in stored else 1)
+        peak = max(peak, live)
+        for v in set(op.operands):
+            if last[v] == i and v in alive and v not in stored:
+                alive.discard(v)
+                live -= size(v)
+    return max(peak, 1.0)
+
+
+def select(fusion: FusionOp, target: Target) -> KernelAttr:
+    """Tile and number of blocks: ``tile`` has one size per collapsed axis, kept axes first."""
+    program = analyse(fusion)
+    per_element = bytes_per_element(program)
+    budget = int(target.size("ub") * UB_SHARE / per_element)
+    reduced = program.shape[program.kept :]
+    chunks = list(reduced)
+    if prod(reduced) > budget:
+        longest = max(range(len(reduced)), key=lambda i: reduced[i])
+        rest = prod(n for i, n in enumerate(reduced) if i != longest)
+        if rest > budget:
+            raise GeError("the reduced axes are too many for one chunk", code="GE1403")
+        chunks[longest] = max(1, budget // rest)
+    cores = target.cores.vector
+    row = prod(chunks)
+    best: tuple[float, tuple[int, ...], int] | None = None
+    for tile in _candidates(program.shape[: program.kept], max(1, budget // max(row, 1)), cores):
+        trips = [-(-n // t) for n, t in zip(program.shape, tile, strict=False)]
+        dealt = max(range(len(trips)), key=lambda i: trips[i])
+        blocks = min(cores, trips[dealt])
+        tiles = -(-trips[dealt] // blocks) * prod(t for i, t in enumerate(trips) if i != dealt)
+        passes = prod(-(-n // c) for n, c in zip(reduced, chunks, strict=True))
+        cost = tiles * passes * (TILE_OVERHEAD + prod(tile) * row / 64 * (len(program.ops) + 4))
+        if best is None or cost < best[0]:
+            best = (cost, tile, blocks)
+    assert best is not None
+    return KernelAttr.get("vector", [*best[1], *chunks], best[2])
+
+
+def _candidates(kept: tuple[int, ...], budget: int, cores: int) -> Iterator[tuple[int, ...]]:
+    for split in range(len(kept)):
+        inner = prod(kept[split + 1 :])
+        if inner > budget:
+            continue
+        most = min(kept[split], max(1, budget // inner))
+        sizes = {most, max(1, min(most, -(-kept[split] // cores)))}
+        sizes |= {d for d in range(most, max(most // 2, 0), -1) if kept[split] % d == 0 and d >= most // 2}
+        for t in sorted(sizes, reverse=True)[:4]:
+            yield (*(1 for _ in range(split)), t, *kept[split + 1 :])
+    if prod(kept[1:]) > budget and kept[-1] > budget:
+        yield (*(1 for _ in kept[:-1]), budget)
+
+
+# ---------------------------------------------------------------------- code
+
+
+def lower(fusion: FusionOp, name: str, kernel: KernelAttr, target: Target) -> KernelOp:
+    """The vector kernel of a group; kernel arguments are the operands, then the results."""
+    program = analyse(fusion)
+    tile = kernel.tile.values
+    if len(tile) != len(program.shape) or any(not 1 <= t <= n for t, n in zip(tile, program.shape, strict=True)):
+        raise GeError(f"tile {list(tile)} does not fit the iteration space {list(program.shape)}", code="GE1402")
+    args = [
+        *(Arg(f"x{i}", spec_of(v.type).dtype, spec_of(v.type).nbytes) for i, v in enumerate(fusion.operands)),
+        *(Arg(f"y{i}", spec_of(r.type).dtype, spec_of(r.type).nbytes, "out") for i, r in enumerate(fusion.results)),
+    ]
+    k = KernelBuilder(name, kind="vector", blocks=kernel.blocks.data, args=args)
+    with k.vector():
+        _Writer(k, program, tile).write()
+    return k.finish()
+
+
+class _Writer:
+    def __init__(self, k: KernelBuilder, program: Program, tile: Sequence[int]):
+        self.k = k
+        self.p = program
+        self.tile = tuple(tile)
+        self.hoisted: dict[SSAValue, TileRef] = {}
+
+    def write(self) -> None:
+        p = self.p
+        looped = [t < n for t, n in zip(self.tile, p.shape, strict=True)]
+        for value in p.loads:  # what no loop changes is loaded once
+            if not any(v and x for v, x in zip(p.varies[value], looped, strict=True)):
+                self.hoisted[value] = self._load(value, [Affine()] * len(p.shape), self.tile, 1)
+        kept = self.tile[: p.kept]
+        deal(self.k, p.shape[: p.kept], kept, self._rows)
+
+    # ------------------------------------------------------------------ one tile of rows
+    def _rows(self, start: Sequence[Affine], size: Sequence[int]) -> None:
+        p = self.p
+        chunk = self.tile[p.kept :]
+        if all(c == n for c, n in zip(chunk, p.shape[p.kept :], strict=True)):
+            env = dict(self.hoisted)
+            tile = (*size, *chunk)
+            at = [*start, *(Affine() for _ in chunk)]
+            for op in p.ops:
+                self._compute(op, env, at, tile, accumulate=False)
+            self._store([s for s in p.stores], env, at, tile)
+            return
+        cut = next(i for i, c in enumerate(chunk) if c < p.shape[p.kept + i])
+        rows: dict[SSAValue, TileRef] = dict(self.hoisted)
+        stages = max(p.stage.values(), default=0)
+        for stage in range(stages + 1):
+            reductions = [op for op in p.ops if op.name in REDUCTIONS and p.stage[op.results[0]] == stage + 1]
+            wide_out = [s for s in p.stores if any(p.varies[s[0]][p.kept :])]
+            targets = [op.operands[0] for op in reductions] if stage < stages else [v for v, _ in wide_out]
+            if stage == stages and not wide_out:
+                break
+            for op in reductions:
+                rows[op.results[0]] = self._start(op, size)
+            self._row_ops(rows, start, size, stage)
+            n, c = p.shape[p.kept + cut], chunk[cut]
+            whole, tail = divmod(n, c)
+
+            def one(at: Affine, length: int) -> None:
+                part = list(chunk)
+                part[cut] = length
+                tile = (*size, *part)
+                where = [*start, *(at if i == cut else Affine() for i in range(len(chunk)))]
+                env = dict(rows)
+                for value in targets:
+                    self._need(value, env, where, tile)
+                for op in reductions:
+                    self._reduce(op, rows[op.results[0]], env, tile, accumulate=True)
+                if stage == stages:
+                    self._store(wide_out, env, where, tile)
+
+            if whole:
+                with self.k.loop(0, whole) as i:
+                    one(i * c, c)
+            if tail:
+                one(Affine(whole * c), tail)
+        self._row_ops(rows, start, size, stages)
+        narrow = [s for s in p.stores if not any(p.varies[s[0]][p.kept :])]
+        tile = (*size, *(1 for _ in chunk))
+        self._store(narrow, rows, [*start, *(Affine() for _ in chunk)], tile)
+
+    def _row_ops(self, rows: dict[SSAValue, TileRef], start: Sequence[Affine], size: Sequence[int], stage: int) -> None:
+        """Compute what depends on finished reductions only and has one value per row."""
+        p = self.p
+        narrow = (*size, *(1 for _ in range(p.kept, len(p.shape))))
+        at = [*start, *(Affine() for _ in range(p.kept, len(p.shape)))]
+        for op in p.ops:
+            value = op.results[0]
+            if value in rows or value in p.scalars or op.name in REDUCTIONS:
+                continue
+            if p.stage[value] <= stage and not any(p.varies[value][p.kept :]):
+                inputs = [v for v in op.operands if v not in p.scalars]
+                if all(v in rows or v in p.loads for v in inputs):
+                    self._compute(op, rows, at, narrow, accumulate=False)
+
+    def _need(self, value: SSAValue, env: dict[SSAValue, TileRef], at: list[Affine], tile: tuple[int, ...]) -> None:
+        if value in env or value in self.p.scalars:
+            return
+        if value in self.p.loads:
+            env[value] = self._load(value, at, tile, 2)
+            return
+        work: list[SSAValue] = [value]
+        wanted: set[SSAValue] = set()
+        while work:
+            v = work.pop()
+            if v in env or v in self.p.scalars or v in wanted or v in self.p.loads:
+                continue
+            wanted.add(v)
+            assert isinstance(v.owner, Operation)
+            work += v.owner.operands
+        for op in self.p.ops:
+            if op.results[0] in wanted:
+                self._compute(op, env, at, tile, accumulate=False)
+
+    def _load(self, value: SSAValue, at: Sequence[Affine], tile: Sequence[int], buffers: int) -> TileRef:
+        k, load = self.k, self.p.loads[value]
+        shape = self.p.tile_shape(value, tile)
+        spec = spec_of(value.type)
+        t = k.alloc("ub", shape, spec.dtype, buffers=buffers if len(k.blocks) > 1 else 1, name="x")
+        k.load(t, gm_view(k.gm(f"x{load.arg}"), load.access, at, shape))
+        return t
+
+    def _store(
+        self,
+        stores: list[tuple[SSAValue, Access]],
+        env: dict[SSAValue, TileRef],
+        at: list[Affine],
+        tile: tuple[int, ...],
+    ) -> None:
+        for value, access in stores:
+            index = next(i for i, s in enumerate(self.p.stores) if s == (value, access))
+            shape = tuple(1 if s == 0 else t for s, t in zip(access.strides, tile, strict=True))
+            source = self._operand(value, env, at, tile, spec_of(value.type))
+            self.k.store(
+                gm_view(self.k.gm(f"y{index}"), access, at, shape),
+                source if source.shape == shape else source.broadcast(shape),
+            )
+
+    def _operand(
+        self, value: SSAValue, env: dict[SSAValue, TileRef], at: list[Affine], tile: tuple[int, ...], spec: Spec
+    ) -> TileRef:
+        """The tile of a value, loaded or filled now if it is a load or a scalar not seen yet."""
+        if value not in env:
+            if value in self.p.scalars:
+                t = self.k.alloc("ub", (1,) * len(tile), spec.dtype, name="c")
+                self.k.vdup(t, _typed(self.p.scalars[value], spec))
+                env[value] = t
+            else:
+                self._need(value, env, at, tile)
+        return env[value]
+
+    # ------------------------------------------------------------------ ops
+    def _compute(
+        self, op: GeOp, env: dict[SSAValue, TileRef], at: list[Affine], tile: tuple[int, ...], *, accumulate: bool
+    ) -> None:
+        p, k = self.p, self.k
+        result = op.results[0]
+        if result in p.scalars or result in env:
+            return
+        spec = spec_of(result.type)
+        if op.name in REDUCTIONS:
+            self._operand(op.operands[0], env, at, tile, spec_of(op.operands[0].type))
+            dst = k.alloc("ub", p.tile_shape(result, tile), spec.dtype, name="r")
+            self._reduce(op, dst, env, tile, accumulate=False)
+            env[result] = dst
+            return
+        operands: list[TileRef | Scalar] = []
+        scalar_form = _scalar_form(op, [v in p.scalars for v in op.operands])
+        for v in op.operands:
+            if v in p.scalars and scalar_form:
+                operands.append(_typed(p.scalars[v], spec_of(v.type)))
+            else:
+                operands.append(self._operand(v, env, at, tile, spec_of(v.type)))
+        shape = p.tile_shape(result, tile)
+        dst = k.alloc("ub", shape, spec.dtype, name=result.name_hint or op.name.removeprefix("ge."))
+        _emit(
+            k, op, dst, [o if not isinstance(o, TileRef) or o.shape == shape else o.broadcast(shape) for o in operands]
+        )
+        env[result] = dst
+
+    def _start(self, op: GeOp, size: Sequence[int]) -> TileRef:
+        """A row tile holding a reduction's identity."""
+        p = self.p
+        spec = spec_of(op.results[0].type)
+        tile = (*size, *(1 for _ in range(p.kept, len(p.shape))))
+        t = self.k.alloc("ub", p.tile_shape(op.results[0], tile), spec.dtype, name="r")
+        self.k.vdup(t, _typed(_identity(op.name, spec), spec))
+        return t
+
+    def _reduce(
+        self, op: GeOp, dst: TileRef, env: dict[SSAValue, TileRef], tile: tuple[int, ...], *, accumulate: bool
+    ) -> None:
+        p, k = self.p, self.k
+        source = env[op.operands[0]]
+        rows = dst.shape[: p.kept]
+        wide = (*rows, *tile[p.kept :])
+        if source.shape != wide:  # repeated along reduced axes: a copy gives every element
+            full = k.alloc("ub", wide, source.dtype, name="b")
+            k.vcopy(full, source.broadcast(wide))
+            source = full
+        flat = source.reshape((*rows, prod(tile[p.kept :])))
+        out = dst.reshape(rows)
+        match op.name:
+            case "ge.reduce_sum":
+                k.vreduce_sum(out, flat, accumulate=accumulate)
+            case "ge.reduce_max":
+                k.vreduce_max(out, flat, accumulate=accumulate)
+            case "ge.reduce_min":
+                k.vreduce_min(out, flat, accumulate=accumulate)
+            case "ge.reduce_prod":
+                k.vreduce_prod(out, flat, accumulate=accumulate)
+            case "ge.reduce_any":
+                k.vreduce_any(out, flat, accumulate=accumulate)
+            case _:
+                k.vreduce_all(out, flat, accumulate=accumulate)
+
+
+def _typed(value: Scalar, spec: Spec) -> Scalar:
+    return float(value) if spec.dtype.is_float else int(value)
+
+
+def _identity(name: str, spec: Spec) -> Scalar:
+    if name in IDENTITY:
+        return IDENTITY[name]
+    low = name == "ge.reduce_max"
+    if spec.dtype.is_float:
+        return float("-inf") if low else float("inf")
+    if spec.dtype.kind == "b":
+        return not low
+    import numpy as np
+
+    info = np.iinfo(spec.dtype.numpy)
+    return int(info.min if low else info.max)
+
+
+_SCALAR_FORMS = {"vadd": "vadds", "vsub": "vsubs", "vmul": "vmuls", "vdiv": "vdivs", "vmax": "vmaxs", "vmin": "vmins"}
+_FLIPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def _scalar_form(op: GeOp, scalar: list[bool]) -> bool:
+    """Whether ``op`` with these scalar operands has an instruction with an immediate."""
+    if len(scalar) != 2 or sum(scalar) != 1:
+        return False
+    dtypes = _dtypes(op)
+    name = instruction(type(op), dtypes)
+    if name == "vcmp":
+        return isa.BY_NAME["vcmps"].type_error(dtypes[:2]) is None
+    return name in _SCALAR_FORMS and isa.BY_NAME[_SCALAR_FORMS[name]].type_error(dtypes[:2]) is None
+
+
+def _dtypes(op: Operation) -> tuple[str, ...]:
+    return (
+        *(spec_of(r.type).dtype.name for r in op.results),
+        *(spec_of(v.type).dtype.name for v in op.operands),
+    )
+
+
+def _emit(k: KernelBuilder, op: GeOp, dst: TileRef, operands: Sequence[TileRef | Scalar]) -> None:
+    """The instruction of a primitive op."""
+    name = instruction(type(op), _dtypes(op))
+    attrs: dict[str, Any] = {}
+    if name == "vcmp":
+        attrs["mode"] = type(op).MODE  # pyright: ignore[reportAttributeAccessIssue]
+    elif name == "vmod":
+        attrs["mode"] = "trunc" if op.attrs()["fmod"] else "floor"
+    elif name == "vcast":
+        attrs |= _cast_attrs(op)
+    scalars = [o for o in operands if not isinstance(o, TileRef)]
+    tiles = [o for o in operands if isinstance(o, TileRef)]
+    if scalars:
+        reverse = not isinstance(operands[0], TileRef)
+        attrs["scalar"] = scalars[0]
+        if name == "vcmp":
+            attrs["mode"] = _FLIPPED[attrs["mode"]] if reverse else attrs["mode"]
+            name = "vcmps"
+        else:
+            if name in ("vsub", "vdiv"):
+                attrs["reverse"] = reverse
+            name = _SCALAR_FORMS[name]
+    k.emit(isa.BY_NAME[name], (dst, *tiles), **attrs)
+
+
+def _cast_attrs(op: GeOp) -> dict[str, Any]:
+    """Rounding of a cast: ONNX truncates floats to integers."""
+    source, target = spec_of(op.operands[0].type).dtype, spec_of(op.results[0].type).dtype
+    return {"round": "trunc"} if source.is_float and target.is_int else {}
