@@ -13,7 +13,9 @@ from gedialect.dialects.ge import (
     constant,
     elementwise,
     fusion,
+    index,
     matmul,
+    move,
     nn,
     pool,
     reduce,
@@ -23,7 +25,7 @@ from gedialect.dialects.ge import (
 from gedialect.dialects.ge.base import GeOp
 from gedialect.errors import UnsupportedError
 
-_FAMILIES = (activation, constant, elementwise, fusion, matmul, nn, pool, reduce, shape, unary)
+_FAMILIES = (activation, constant, elementwise, fusion, index, matmul, move, nn, pool, reduce, shape, unary)
 
 
 def _ops() -> list[type[GeOp]]:

@@ -75,6 +75,8 @@ class ReshapeOp(ViewOp):
 
 def reshaped(old: Sequence[int], target: Sequence[int], allowzero: bool) -> tuple[int, ...]:
     """The shape that ``target`` asks for; GE1005 if the numbers of elements differ."""
+    if min(target, default=0) < -1:
+        raise mismatch(f"shape {list(target)} has a negative size")
     new: list[int] = []
     for i, size in enumerate(target):
         if size == 0 and not allowzero:
@@ -85,18 +87,14 @@ def reshaped(old: Sequence[int], target: Sequence[int], allowzero: bool) -> tupl
         else:
             new.append(size)
     loose = [i for i, size in enumerate(new) if size == -1]
-    if len(loose) > 1 or any(s < -2 for s in new):
-        raise mismatch(f"shape {list(target)} has more than one -1, or a negative size")
-    if loose and allowzero and 0 in target:
-        raise mismatch(f"shape {list(target)} has both -1 and 0 with allowzero")
+    if len(loose) > 1 or (loose and allowzero and 0 in target):
+        raise mismatch(f"shape {list(target)} leaves more than one size open")
     # a copied unknown size cancels the unknown size it copies
     old_sizes, new_sizes = list(old), [s for s in new if s != -1]
     for size in [s for s in new if s == -2]:
         old_sizes.remove(DYNAMIC)
         new_sizes.remove(size)
-    if DYNAMIC in old_sizes or (0 in old_sizes and loose and prod(new_sizes) == 0):
-        if loose and DYNAMIC not in old_sizes:
-            new[loose[0]] = 0
+    if DYNAMIC in old_sizes:
         return tuple(DYNAMIC if s < 0 else s for s in new)
     have, want = prod(old_sizes), prod(new_sizes)
     if loose:

@@ -73,8 +73,10 @@ def ge_run(mnemonic: str, operands: list[Any], attrs: dict[str, Any], results: l
 
 
 def unknown(mnemonic: str, operands: list[Any], attrs: dict[str, Any], results: list[Spec] | None = None) -> list[Spec]:
-    """Inferred specs when no size of an operand is known."""
-    loose = _map(operands, lambda a: Spec(spec(a).dtype, (DYNAMIC,) * a.ndim))
+    """Inferred specs when no size of an operand is known, but the lengths of i64 vectors, which tell ranks."""
+    loose = _map(
+        operands, lambda a: Spec(spec(a).dtype, a.shape if a.dtype == np.int64 and a.ndim == 1 else (DYNAMIC,) * a.ndim)
+    )
     return list(op_class(mnemonic).infer(Attrs(attrs, results or ()), *loose))
 
 
