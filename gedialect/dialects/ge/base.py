@@ -332,7 +332,7 @@ class GeOp(IRDLOperation):
         print_own_attrs(printer, self)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" : ")
-        printer.print_operation_type(self)
+        printer.print_function_type(self.operand_types, self.result_types)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
