@@ -85,7 +85,7 @@ def internal_error(error: BaseException, *, where: str | None = None, doing: str
     if isinstance(error, MemoryError):
         return GeError("out of memory", code="GE1902", where=where, hint="give a smaller model or more memory")
     if isinstance(error, RecursionError):
-        return GeError("nested too deeply", code="GE1105", where=where, hint="flatten the input")
+        return GeError("nested too deeply", code="GE1108", where=where, hint="flatten the input")
     if isinstance(error, OSError) and error.filename is not None:
         reason = error.strerror or type(error).__name__
         return GeError(reason, code="GE1002", where=str(error.filename), hint="check the path and its permissions")

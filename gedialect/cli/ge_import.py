@@ -1,75 +1,93 @@
-"""``ge-import``: read a model file and print it as ``ge`` text; weights stay in the model file."""
+"""``ge-import``: a model file to ge text. Weights stay in the model file and are referred to by offset."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gedialect.cli.common import ArgumentParser, atomic_output, run
-from gedialect.errors import GeError, UsageError
+from gedialect.errors import UsageError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
 
 PROG = "ge-import"
 EXAMPLE = """\
 examples:
-  ge-import model.onnx -o model.mlir
-  ge-import model.onnx --input-shape "x:1,3,224,224;y:1,8"    fix unknown sizes; names may hold colons
+  ge-import model.onnx                                          print a model as ge text
+  ge-import model.onnx -o model.mlir --input-shape "x:1,3,224,224"
+  ge-import model.onnx --input-shape "ids:1,128;mask:1,128"     sizes of several inputs; ? leaves one unknown
+Weights above 1 kB stay where they are: keep the model file beside the text. Weights that do not lie in the model
+file as plain bytes are written to FILE.weights.bin.
 exit codes: 0 fine, 1 error, 2 wrong usage"""
 
-
-def reader(path: str) -> Any:
-    """The frontend for a model file, by its extension; ``UsageError`` GE1007 if there is none."""
-    from gedialect.ir.registry import frontend_modules
-
-    known = frontend_modules()
-    extension = os.path.splitext(path)[1].removeprefix(".")
-    if extension not in known:
-        kinds = ", ".join("." + name for name in sorted(known))
-        shown = "." + extension if extension else "(no extension)"
-        raise UsageError(f"unknown kind of model {shown}", code="GE1007", where=path, hint=f"known are {kinds}")
-    import importlib
-
-    return importlib.import_module(known[extension])
-
-
-def import_file(path: str, input_shape: str | None) -> Any:
-    """The ge module of a model file."""
-    from gedialect.ir.input_shapes import parse_input_shapes
-
-    shapes = parse_input_shapes(input_shape) if input_shape is not None else None
-    frontend = reader(path)
-    if os.path.isdir(path):
-        raise GeError("is a folder", code="GE1002", where=path, hint="give a file")
-    try:
-        return frontend.import_model(path, input_shapes=shapes)
-    except GeError as error:
-        raise error.at(path) from None
+KINDS = (".onnx",)
 
 
 def command(arguments: Sequence[str]) -> int:
     """Run ge-import on ``arguments``; raises ``GeError``."""
-    parser = ArgumentParser(PROG, description="Read a model and print it as ge text.", epilog=EXAMPLE)
-    parser.add_argument("model", metavar="MODEL", help="an .onnx file")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to write the text (default: standard output)")
-    parser.add_argument("--input-shape", metavar="SHAPES", help='sizes of inputs: "x:1,3,224,224;y:1,8"')
-    parser.add_argument("--print-debuginfo", action="store_true", help="show the model node each op came from")
-    args = parser.parse_args(arguments)
-    module = import_file(args.model, args.input_shape)
-    from xdsl.printer import Printer
+    parser = ArgumentParser(PROG, description="Read a model and print it as text of the ge dialect.", epilog=EXAMPLE)
+    parser.add_argument("model", metavar="MODEL", help="model file (.onnx)")
+    parser.add_argument("-o", "--output", metavar="FILE.mlir", help="write here instead of to stdout")
+    parser.add_argument(
+        "--input-shape", metavar="SHAPES", help='sizes of inputs: "x:1,3,224,224;y:1,8", split at the last colon'
+    )
+    options = parser.parse_args(arguments)
+    if os.path.splitext(options.model)[1].lower() not in KINDS:
+        raise UsageError(
+            "unknown kind of model file", where=options.model, hint=f"{PROG} reads {', '.join(KINDS)} files"
+        )
+    from gedialect.ir.input_shapes import parse_input_shapes
 
-    if args.output in (None, "-"):
-        Printer(stream=sys.stdout, print_debuginfo=args.print_debuginfo).print_op(module)
-        sys.stdout.write("\n")
-        return 0
-    with atomic_output(args.output) as name, open(name, "w", encoding="utf-8") as handle:
-        Printer(stream=handle, print_debuginfo=args.print_debuginfo).print_op(module)
-        handle.write("\n")
+    shapes = None if options.input_shape is None else parse_input_shapes(options.input_shape)
+    from gedialect.frontends.onnx import import_model
+
+    module = import_model(options.model, shapes)
+    if options.output is None:
+        _print(module, sys.stdout)
+    else:
+        write_module(module, options.output)
     return 0
 
 
+def write_module(module: ModuleOp, path: str) -> None:
+    """Write ``module`` as text to ``path``, naming weight files as seen from there; nothing is left on an error.
+
+    Weights that exist in memory only go to a file beside it, ``FILE.weights.bin`` for ``FILE.mlir``.
+    """
+    from gedialect.frontends import weight_files
+
+    weights = path.removesuffix(".mlir") + ".weights.bin"
+    folder = os.path.dirname(os.path.abspath(path))
+    with contextlib.ExitStack() as files:
+        text = files.enter_context(atomic_output(path))
+        if weight_files.has_memory_weights(module):
+            name = files.enter_context(atomic_output(weights))
+            with open(name, "wb") as data:
+                weight_files.write_memory_weights(module, data, os.path.abspath(weights))
+        weight_files.rename_weights(module, lambda name: name_from(name, folder))
+        with open(text, "w", encoding="utf-8") as out:
+            _print(module, out)
+
+
+def name_from(name: str, folder: str) -> str:
+    """The weight file ``name`` as a text in ``folder`` writes it: relative if it lies there or below, else absolute."""
+    return os.path.realpath(name).removeprefix(os.path.realpath(folder) + os.sep)
+
+
+def _print(module: ModuleOp, out: object) -> None:
+    from xdsl.printer import Printer
+
+    printer = Printer(stream=out)  # pyright: ignore[reportArgumentType]
+    printer.print_op(module)
+    printer.print_string("\n")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point; returns the exit code."""
+    """Entry point; returns the exit code (0 fine, 1 error, 2 usage)."""
     return run(PROG, command, argv)
 
 

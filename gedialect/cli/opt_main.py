@@ -213,7 +213,7 @@ class GeOptMain(xDSLOptMain):
             print("Success, can shrink")
             raise SystemExit(EXIT_OK) from None
         except GeError as error:
-            if self.args.parsing_diagnostics and error.code in ("GE1101", "GE1105"):
+            if self.args.parsing_diagnostics and error.code in ("GE1101", "GE1108"):
                 return f"{error}\n"
             raise
 

@@ -294,7 +294,7 @@ class FastParser(Parser):
 
     def _too_deep(self) -> NoReturn:
         error = ParseError(self._current_token.span, f"nested more than {MAX_DEPTH} levels deep")
-        setattr(error, "code", "GE1105")
+        setattr(error, "code", "GE1108")
         setattr(error, "hint", "flatten the text")
         raise error
 
@@ -367,7 +367,7 @@ def _near_ops(name: str, ctx: Context) -> str:
 
 
 def parse_module(ctx: Context, text: str | bytes, name: str = "<text>") -> ModuleOp:
-    """Parse a module, not verified; errors are ``GeError`` with ``name:line:col`` (GE1101, GE1102, GE1105)."""
+    """Parse a module, not verified; errors are ``GeError`` with ``name:line:col`` (GE1101, GE1102, GE1108)."""
     return parse_with(ctx, text, name)[0]
 
 

@@ -72,7 +72,7 @@ def test_usage_and_files(good: str, arguments: list[str], code: int, error: str,
         ("func.func @f(", "GE1101", 1),
         ("\n\n  nosuch.op", "GE1101", 3),
         ("func.func @f() {\n  nosuch\n}", "GE1101", 2),
-        ('"test.op"() {a = ' + "[" * 500 + "} : () -> ()", "GE1105", 1),
+        ('"test.op"() {a = ' + "[" * 500 + "} : () -> ()", "GE1108", 1),
         ("func.func @f() -> i32 {\n  func.return\n}", "GE1104", 2),
         (
             'func.func @f() {\n  "test.op"(%a) : (i32) -> ()\n  %a = "test.op"() : () -> i32\n  func.return\n}',

@@ -201,7 +201,7 @@ def test_deep_nesting_is_an_error(text: str):
     start = time.perf_counter()
     with pytest.raises(GeError) as caught:
         parse_module(GeContext(), text, "deep.mlir")
-    assert caught.value.code == "GE1105"
+    assert caught.value.code == "GE1108"
     assert str(caught.value).startswith("deep.mlir:1:")
     assert time.perf_counter() - start < 5
 
