@@ -152,6 +152,8 @@ def merge_vector(a: Group, b: Group) -> Group | None:
         return None
     ops = {*a.ops, *b.ops}
     reduced = a.reduced | b.reduced
+    if not _aligned(a, b) or not _aligned(b, a):
+        return None
     for part in (a, b):
         if part.domain == domain:
             continue
@@ -161,6 +163,15 @@ def merge_vector(a: Group, b: Group) -> Group | None:
             return None
     merged = Group("vector", [*a.ops, *b.ops], domain, reduced, a.calls + b.calls)
     return merged if merged.loads() <= MAX_LOADS else None
+
+
+def _aligned(group: Group, reader: Group) -> bool:
+    """Whether what ``reader`` takes from ``group`` kept the reduced axes, so that axes still align."""
+    if not group.reduced:
+        return True
+    fine = (group.domain, reduced_shape(group.domain, group.reduced))
+    inside: set[Operation] = set(group.ops)
+    return all(spec_of(v.type).shape in fine for op in reader.ops for v in op.operands if v.owner in inside)
 
 
 def valid_output(group: Group, shape: tuple[int, ...]) -> bool:

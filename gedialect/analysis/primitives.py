@@ -9,7 +9,7 @@ from functools import lru_cache
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from gedialect.dialects.ge.base import FusionClass, GeOp
+from gedialect.dialects.ge.base import FusionClass, GeOp, PyAttr
 from gedialect.dialects.ge.builder import GeBuilder
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.fusion import YieldOp
@@ -25,6 +25,9 @@ REDUCTIONS = frozenset(
 
 def expand_all(block: Block) -> None:
     """Replace every op of ``block`` that has an expansion, and is not primitive, by its expansion, to the end."""
+    for op in list(block.ops):
+        if isinstance(op, GeOp) and op.attrs().get("keep_dims") is False:
+            _keep_dims(op)
     work = list(block.ops)
     while work:
         op = work.pop()
@@ -42,6 +45,17 @@ def expand_all(block: Block) -> None:
         if op.results and not any(r.uses for r in op.results) and isinstance(op, GeOp):
             op.detach()
             op.erase()
+
+
+def _keep_dims(op: GeOp) -> None:
+    """A reduction that drops axes, as one that keeps them and a reshape: all values then align by axis."""
+    builder = GeBuilder(InsertPoint.before(op), op.location)
+    attrs: dict[str, PyAttr | None] = {k: v for k, v in op.properties.items() if k != "operandSegmentSizes"}
+    kept = builder.create(type(op), op.operand_groups(), attrs | {"keep_dims": True})
+    for old, new in zip(op.results, kept.results, strict=True):
+        old.replace_all_uses_with(builder.reshape(new, shape=spec_of(old.type).shape))
+    op.detach()
+    op.erase()
 
 
 @dataclass(frozen=True)
@@ -103,7 +117,7 @@ def profile_block(ops: Iterable[Operation]) -> Profile:
             stages = max(stages, level)
         elif op.PRIMITIVE is not None and op.FUSION_CLASS is FusionClass.ELEMENTWISE:
             domain = broadcast(domain, *(s.shape for s in specs), spec_of(op.results[0].type).shape)
-        else:
+        elif op.name != "ge.reshape" or op.operands[0] not in depth:  # a computed value may be stored reshaped
             other.append(op.name)
         if op.PRIMITIVE is not None:
             dtypes = (*(spec_of(r.type).dtype.name for r in op.results), *(s.dtype.name for s in specs))

@@ -77,6 +77,7 @@ def analyse(fusion: FusionOp) -> Program:
     scalars: dict[SSAValue, Scalar] = {}
     ops: list[GeOp] = []
     stores: list[SSAValue] = []
+    renamed: dict[SSAValue, SSAValue] = {}
     for op in block.ops:
         if isinstance(op, YieldOp):
             stores = list(op.operands)
@@ -85,6 +86,8 @@ def analyse(fusion: FusionOp) -> Program:
         elif isinstance(op, GeOp):
             if op.PRIMITIVE is not None:
                 ops.append(op)
+            elif op.operands[0] not in reads:  # a computed value stored under another shape
+                renamed[op.results[0]] = op.operands[0]
             else:
                 source = reads[op.operands[0]]
                 results = strided_results(op, source.access)
@@ -96,9 +99,9 @@ def analyse(fusion: FusionOp) -> Program:
     domain = profile.domain if ops else spec_of(stores[0].type).shape
     rank = len(domain)
     reduced = [i - rank in profile.reduced for i in range(rank)]
-    used = {v for op in ops for v in op.operands} | set(stores)
+    used = {v for op in ops for v in op.operands} | {renamed.get(v, v) for v in stores}
     wide = {v: Load(r.arg, _whole(r.access, v).broadcast(domain)) for v, r in reads.items() if v in used}
-    outputs = [(v, _output_access(spec_of(v.type).shape, domain, reduced)) for v in stores]
+    outputs = [(renamed.get(v, v), _output_access(spec_of(v.type).shape, domain, reduced)) for v in stores]
 
     # axes: kept ones first, reduced ones last, merged where all accesses allow
     perm = [i for i in range(rank) if not reduced[i]] + [i for i in range(rank) if reduced[i]]

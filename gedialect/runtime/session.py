@@ -1,0 +1,159 @@
+"""Runs a loaded OM on the simulator: regions, the task list, host tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gedialect.binary.inout import TensorInfo
+from gedialect.binary.isa import ON_CHIP
+from gedialect.binary.memory import Arg
+from gedialect.binary.tasks import CopyTask, HostTask, HostValue, KernelTask, LabelGoto, LabelSwitch
+from gedialect.errors import GeError
+from gedialect.runtime.host import run_host_task
+from gedialect.runtime.loader import LoadedModel
+from gedialect.runtime.simulator import Machine, Region
+from gedialect.targets import load_target
+
+Bytes = npt.NDArray[np.uint8]
+MAX_STEPS = 1 << 24
+"""Tasks one run may execute: a label loop in a damaged file ends."""
+
+
+class Session:
+    """One loaded model; ``run`` may be called any number of times.
+
+    ``sanitize`` checks every kernel for reads of unwritten bytes, out-of-bounds tiles and unordered pipes.
+    """
+
+    def __init__(self, model: LoadedModel, *, sanitize: bool = False):
+        self.model = model
+        target = load_target(model.target)
+        self.machine = Machine({space: target.size(space) for space in ON_CHIP})
+        self._weights: dict[tuple[int, int], Bytes] = {}
+        self._kernels = {name: self.machine.load(code) for name, code in model.kernels.items()}
+
+    def run(self, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[str, npt.NDArray[Any]]:
+        """Outputs by name, in the model's order, dtypes and shapes; GE1004 for inputs that do not fit."""
+        arrays = bind(self.model.inputs, inputs)
+        outputs = [np.empty(t.shape, t.dtype.numpy) for t in self.model.outputs]
+        regions = _Regions(
+            [_bytes(a) for a in arrays],
+            [_bytes(a) for a in outputs],
+            np.empty(self.model.memory.workspace, np.uint8),
+            self,
+        )
+        self._execute(regions)
+        return {t.name: a for t, a in zip(self.model.outputs, outputs, strict=True)}
+
+    def _execute(self, regions: _Regions) -> None:
+        tasks = self.model.tasks
+        at = 0
+        for _ in range(MAX_STEPS):
+            if at >= len(tasks):
+                return
+            task = tasks[at]
+            at += 1
+            match task:
+                case KernelTask():
+                    try:
+                        self.machine.run(self._kernels[task.kernel], [regions.argument(a) for a in task.args])
+                    except GeError as e:
+                        raise e.at(f"node {self.model.node_of(task)}") from None
+                case HostTask():
+                    self._host(task, regions)
+                case CopyTask():
+                    regions.view(task.target)[:] = regions.view(task.source)
+                    regions.written(task.target)
+                case LabelGoto():
+                    at = self.model.labels[task.label]
+                case LabelSwitch():
+                    index = int(regions.view(task.index).view(np.int32)[0])
+                    inside = 0 <= index < len(task.labels)
+                    at = self.model.labels[task.labels[index if inside else -1]]
+                case _:
+                    pass  # labels and events only order tasks, which run in order here
+        raise GeError(f"more than {MAX_STEPS} tasks were run", code="GE1307", hint="the file's label tasks loop for ever")
+
+    def _host(self, task: HostTask, regions: _Regions) -> None:
+        operands = [None if v is None else regions.array(v) for v in task.operands]
+        try:
+            results = run_host_task(task, operands)
+        except GeError as e:
+            raise e.at(f"node {self.model.node_of(task)}") from None
+        for value, array in zip(task.results, results, strict=True):
+            regions.array(value)[...] = array
+            regions.written(value.arg)
+
+    def weight(self, offset: int, size: int) -> Bytes:
+        """Bytes of the weights partition, mapped where the file is."""
+        key = (offset, size)
+        if key not in self._weights:
+            self._weights[key] = np.frombuffer(self.model.weights.view(offset, size), np.uint8)
+        return self._weights[key]
+
+
+class _Regions:
+    """Memory of one run."""
+
+    def __init__(self, inputs: list[Bytes], outputs: list[Bytes], workspace: Bytes, session: Session):
+        self.inputs = inputs
+        self.outputs = outputs
+        self.workspace = workspace
+        self.session = session
+
+    def view(self, arg: Arg) -> Bytes:
+        match arg.region:
+            case "input":
+                base = self.inputs[arg.index]
+            case "output":
+                base = self.outputs[arg.index]
+            case "weight":
+                return self.session.weight(arg.offset, arg.nbytes)
+            case _:
+                base = self.workspace
+        return base[arg.offset : arg.offset + arg.nbytes]
+
+    def array(self, value: HostValue) -> npt.NDArray[Any]:
+        return self.view(value.arg).view(value.dtype.numpy).reshape(value.shape)
+
+    def argument(self, arg: Arg) -> Region:
+        return (self.view(arg), 0, arg.nbytes)
+
+    def written(self, arg: Arg) -> None:
+        """Told of what the host wrote, for the sanitizer."""
+
+
+def _bytes(array: npt.NDArray[Any]) -> Bytes:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def bind(infos: Sequence[TensorInfo], inputs: Mapping[str, Any] | Sequence[Any]) -> list[npt.NDArray[Any]]:
+    """Arrays in the model's order, checked (GE1004)."""
+    names = [t.name for t in infos]
+    if not isinstance(inputs, Mapping):
+        if len(inputs) != len(names):
+            raise GeError(f"{len(names)} inputs are needed, got {len(inputs)}", code="GE1004")
+        inputs = dict(zip(names, inputs, strict=True))
+    unknown = [n for n in inputs if n not in names]
+    missing = [n for n in names if n not in inputs]
+    if unknown or missing:
+        raise GeError(
+            f"inputs do not match: missing {missing or 'none'}, unknown {unknown or 'none'}",
+            code="GE1004",
+            hint=f"the inputs are {', '.join(names)}",
+        )
+    arrays: list[npt.NDArray[Any]] = []
+    for info in infos:
+        array = np.asarray(inputs[info.name])
+        if array.dtype != info.dtype.numpy or array.shape != info.shape:
+            raise GeError(
+                f"input {info.name} is {array.dtype}{list(array.shape)}, "
+                f"the model takes {info.dtype.numpy}{list(info.shape)}",
+                code="GE1004",
+            )
+        arrays.append(array)
+    return arrays

@@ -1,0 +1,62 @@
+"""Which generator writes the kernel of a group."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from gedialect.dialects.ge.attrs import KernelAttr
+from gedialect.dialects.ge.base import FusionClass, GeOp
+from gedialect.dialects.ge.fusion import FusionOp
+from gedialect.dialects.npu import KernelOp
+from gedialect.errors import UnsupportedError
+from gedialect.targets import Target
+
+
+class Generator(Protocol):
+    """A module that chooses and writes one kind of kernel."""
+
+    def select(self, fusion: FusionOp, target: Target) -> KernelAttr:
+        """Tile sizes and number of blocks."""
+        ...
+
+    def lower(self, fusion: FusionOp, name: str, kernel: KernelAttr, target: Target) -> KernelOp:
+        """The kernel; its arguments are the operands, the results, then scratch if it has any."""
+        ...
+
+
+def generator_of(fusion: FusionOp) -> Generator:
+    """The generator of a group, by the class of its ops; UnsupportedError GE1205 if there is none."""
+    names: set[str] = set()
+    classes: set[FusionClass] = set()
+    for op in fusion.body.block.ops:
+        if isinstance(op, GeOp):
+            names.add(op.name)
+            classes.add(op.FUSION_CLASS)
+    if FusionClass.CUBE in classes:
+        if "ge.matmul" in names:
+            from lowering.kernels import matmul
+
+            return matmul
+        from lowering.kernels import conv
+
+        return conv
+    if FusionClass.WINDOW in classes:
+        from lowering.kernels import window
+
+        return window
+    if classes & {FusionClass.ELEMENTWISE, FusionClass.REDUCTION}:
+        from lowering.kernels import vector
+
+        return vector
+    if classes & {FusionClass.BROADCAST, FusionClass.DATA_MOVEMENT}:
+        from lowering.kernels import move
+
+        return move
+    raise UnsupportedError(f"no kernel for a group of {', '.join(sorted(names))}", code="GE1205")
+
+
+def kernel_bytes(fusion: FusionOp, name: str, target: Target) -> bytes:
+    """The encoded kernel of a decided group: written, allocated, synchronised."""
+    attr = fusion.attributes["kernel"]
+    assert isinstance(attr, KernelAttr)
+    return emit_kernel(finish_kernel(generator_of(fusion).lower(fusion, name, attr, target), target))
