@@ -131,6 +131,18 @@ def merged(ops: Sequence[Operation]) -> Any:
     return first
 
 
+def _safe(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A condition that cannot be evaluated does not hold."""
+
+    def holds(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except (GeError, NoMatch):
+            return False
+
+    return holds
+
+
 def dtype_of(value: Any) -> DType:
     """An element type given as name, DType or matched value."""
     match value:
@@ -474,7 +486,7 @@ class _Generator:
                 )
         for check in self.rule.checks:
             args = ", ".join(self.python_value(n) for n in check.params)
-            f = self.const(check.function)
+            f = self.const(_safe(check.function))
             self.fail_if(f"not {f}({args})", f"{check.name}: no", count=check.name)
 
     def python_value(self, name: str) -> str:

@@ -1,0 +1,287 @@
+"""``check_rule``: both sides of a rewrite rule on random instances, from the ops' own semantics.
+
+The left side is built as a module with random types, shapes, attributes and values; the engine itself rewrites a copy;
+the interpreter runs both. So the check covers the rule, its conditions, and what the engine makes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.traits import Commutative
+from xdsl.utils.exceptions import VerifyException
+
+from gedialect import interpreter
+from gedialect.dialects.ge.base import GeOp, to_python
+from gedialect.dialects.ge.builder import GeBuilder
+from gedialect.errors import GeError
+from gedialect.ir import dtypes
+from gedialect.ir.spec import Spec, spec_of, tensor_type
+from gedialect.patterns.engine import RuleSet
+from gedialect.patterns.language import AttrCapture, Capture, ManyCapture, Node, Number, Pattern, ResultOf
+from gedialect.patterns.rule import Rule, Variant
+from gedialect.testing.samples import POSITIVE, UNKNOWN, Known, Sampler, dtypes_for, number, total, values
+
+TOLERANCE = {"f64": 1e-9, "f32": 1e-4, "f16": 3e-2, "bf16": 2e-1}
+"""Allowed difference, relative to the largest value of the result."""
+
+
+@dataclass
+class Counterexample:
+    """An instance on which the two sides differ."""
+
+    before: str
+    after: str
+    inputs: list[Any]
+    expected: Any
+    got: Any
+    reason: str
+    elements: int
+
+    def __str__(self) -> str:
+        inputs = "\n".join(f"  input {i}: {np.array2string(a, threshold=20)}" for i, a in enumerate(self.inputs))
+        return (
+            f"{self.reason}\n{self.before}\nbecomes\n{self.after}\n{inputs}\n"
+            f"  before: {np.array2string(np.asarray(self.expected), threshold=20)}\n"
+            f"  after:  {np.array2string(np.asarray(self.got), threshold=20)}"
+        )
+
+
+@dataclass
+class Proof:
+    """What ``check_rule`` found: instances drawn, those the rule rewrote, and the smallest counterexample."""
+
+    rule: Rule
+    tried: int = 0
+    matched: int = 0
+    unmatched_forms: list[int] = field(default_factory=list[int])
+    """Forms (choices of alternatives) of which no instance was found."""
+    rejected: dict[str, int] = field(default_factory=dict[str, int])
+    counterexample: Counterexample | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether instances of every form matched and none is a counterexample."""
+        return self.counterexample is None and self.matched > 0 and not self.unmatched_forms
+
+    def __str__(self) -> str:
+        head = f"{self.rule.name} ({self.rule.exact}): {self.matched} of {self.tried} instances rewritten"
+        if self.counterexample is not None:
+            return f"{self.rule.where}: {head}; counterexample: {self.counterexample}"
+        if self.unmatched_forms:
+            return f"{head}; forms without an instance: {self.unmatched_forms}, rejected by {self.rejected}"
+        return head
+
+
+class _Retry(Exception):
+    """These choices do not fit together."""
+
+
+class _Instance:
+    """One module that is an instance of a form of a rule."""
+
+    def __init__(self, rule: Rule, variant: Variant, sampler: Sampler):
+        self.rule = rule
+        self.sampler = sampler
+        self.special = rule.exact != "tolerance"
+        self.block = Block()
+        self.builder = GeBuilder(self.block)
+        self.made: dict[int, SSAValue] = {}
+        self.ops: dict[int, GeOp] = {}
+        self.attrs: dict[str, Any] = {}
+        self.inputs: list[Any] = []
+        outputs = [self.value(b) for b in variant.before]
+        self.builder.insert(ReturnOp(*outputs))
+        types = ([a.type for a in self.block.args], [o.type for o in outputs])
+        self.module = ModuleOp([FuncOp("main", types, Region(self.block))])
+        self.shapes = [spec_of(r.type).shape for op in self.block.ops for r in op.results]
+
+    def value(self, p: Pattern) -> SSAValue:
+        if isinstance(p, ResultOf):
+            self.value(p.node)
+            return self.ops[id(p.node)].results[p.index]
+        if id(p) not in self.made:
+            assert isinstance(p, Node)
+            self.ops[id(p)] = self.node(p)
+            self.made[id(p)] = self.ops[id(p)].results[0]
+        return self.made[id(p)]
+
+    def node(self, node: Node) -> GeOp:
+        cls = node.cls
+        for a in node.args:
+            if isinstance(a, Node | ResultOf):
+                self.value(a)
+        kinds = cls.operand_kinds()
+        variadic = any(k == "variadic" for _, k in kinds)
+        args: list[Pattern | None] = []
+        for a in node.args:
+            args += [Capture(f"{a.name}{i}") for i in range(2)] if isinstance(a, ManyCapture) else [a]
+        if not variadic:
+            args += [None] * (len(kinds) - len(args))
+        known: list[Known] = [None if a is None else self.known(a) for a in args]
+        fixed = self.fixed(node)
+        specs, attrs = self.sampler.complete(cls, known, fixed)
+        attrs = {k: v for k, v in attrs.items() if k in cls.attr_names()}
+        operands: list[SSAValue | None] = []
+        for i, (a, spec) in enumerate(zip(args, specs, strict=True)):
+            name = kinds[min(i, len(kinds) - 1)][0]
+            if a is None:
+                operands.append(None)
+            else:
+                assert isinstance(spec, Spec)
+                operands.append(self.operand(a, spec, (cls.name, name) in POSITIVE))
+        if cls.has_trait(Commutative) and self.sampler.chance(0.5):
+            operands = operands[::-1]
+        groups: list[Any] = [operands] if variadic else list(operands)
+        try:
+            op = self.builder.create(cls, groups, attrs)
+        except GeError as e:
+            if e.code != "GE1901":
+                raise _Retry from e
+            target = self.sampler.pick(["f64", "f32", "f16", "bf16", "i32", "i64", "i8"])
+            first = spec_of(next(o for o in operands if o is not None).type)
+            op = self.builder.create(cls, groups, attrs, results=[first.with_dtype(dtypes.BY_NAME[target])])
+        self.bind(node, op)
+        return op
+
+    def known(self, p: Pattern) -> Known:
+        if isinstance(p, Number):
+            return Spec(self.sampler.dtype, ())
+        if isinstance(p, Capture) and p.kind == "number" and id(p) not in self.made:
+            return Spec(self.sampler.dtype, self.sampler.pick([(), (), (1,)]))
+        if isinstance(p, ResultOf):
+            return spec_of(self.value(p).type)
+        return spec_of(self.made[id(p)].type) if id(p) in self.made else UNKNOWN
+
+    def fixed(self, node: Node) -> dict[str, Any]:
+        """Attributes the pattern or an earlier node decides."""
+        found: dict[str, Any] = {}
+        if node.rest is not None and node.rest.name in self.attrs:
+            found.update(self.attrs[node.rest.name])
+        for key, want in node.attrs.items():
+            if not isinstance(want, AttrCapture):
+                found[key] = want
+            elif want.name in self.attrs:
+                found[key] = self.attrs[want.name]
+            elif want.name in self.rule.samples:
+                found[key] = self.rule.samples[want.name](self.sampler.rng)
+        return found
+
+    def bind(self, node: Node, op: GeOp) -> None:
+        have: Mapping[str, Any] = {k: to_python(v) for k, v in op.properties.items() if k != "operandSegmentSizes"}
+        for key, want in node.attrs.items():
+            if isinstance(want, AttrCapture):
+                self.attrs[want.name] = have.get(key)
+        if node.rest is not None:
+            self.attrs[node.rest.name] = {k: v for k, v in have.items() if k not in node.attrs}
+
+    def operand(self, p: Pattern, spec: Spec, positive: bool) -> SSAValue:
+        if id(p) in self.made or isinstance(p, ResultOf):
+            return self.value(p)
+        b, s = self.builder, self.sampler
+        like = next((spec_of(r.type).dtype for op in self.block.ops for r in op.results), s.dtype)
+        if isinstance(p, Number):
+            return b.splat(p.value, spec.dtype if spec.dtype is not s.dtype else like, spec.shape)
+        assert isinstance(p, Capture)
+        own = self.rule.samples.get(p.name)
+        if p.kind == "number":
+            made = b.splat(own(s.rng) if own is not None else number(s), like, spec.shape)
+        elif p.kind == "const":
+            made = b.array(values(s, spec, positive=positive, special=False))
+        else:
+            self.inputs.append(values(s, spec, positive=positive, special=self.special))
+            made = self.block.insert_arg(tensor_type(spec), len(self.block.args))
+        self.made[id(p)] = made
+        return made
+
+
+def check_rule(rule: Rule, *, instances: int = 12, seed: int = 0, attempts: int = 60) -> Proof:
+    """Tries ``instances`` rewritten instances of every form of ``rule`` (at most ``attempts`` draws for each of them).
+
+    "bits" and "value" are compared as declared, also with infinities, NaN and empty dimensions; "tolerance" relative
+    to the largest value of the result. The counterexample reported is the smallest of those found.
+    """
+    proof = Proof(rule)
+    rng = np.random.default_rng(seed)
+    rules = RuleSet([rule])
+    for form, variant in enumerate(rule.variants):
+        matched = 0
+        for draw in range(instances * attempts):
+            if matched >= instances or (draw >= 10 * attempts and not matched):
+                break
+            size = 2 + draw % 4
+            dtype = dtypes_for(rule.exact)[int(rng.integers(len(dtypes_for(rule.exact))))]
+            sampler = Sampler(rng, dtype, size, empty=rule.exact != "tolerance")
+            try:
+                instance = _Instance(rule, variant, sampler)
+            except (_Retry, GeError, IndexError, ValueError, OverflowError):
+                continue
+            proof.tried += 1
+            found = _compare(rules, rule, instance)
+            if found is None:
+                continue
+            matched += 1
+            proof.matched += 1
+            if isinstance(found, Counterexample) and (
+                proof.counterexample is None or found.elements < proof.counterexample.elements
+            ):
+                proof.counterexample = found
+        if not matched:
+            proof.unmatched_forms.append(form)
+    proof.rejected = dict(rules.stats[rule.name].rejected)
+    return proof
+
+
+def _compare(rules: RuleSet, rule: Rule, instance: _Instance) -> Counterexample | bool | None:
+    """None if the rule did not rewrite, True if both sides agree."""
+    module = instance.module
+    copy = module.clone()
+    if not rules.apply(copy).rewrites:
+        return None
+
+    def wrong(reason: str, expected: Any, got: Any) -> Counterexample:
+        return Counterexample(
+            str(module), str(copy), instance.inputs, expected, got, reason, total(instance.shapes)
+        )
+
+    try:
+        copy.verify()
+    except VerifyException as e:
+        return wrong(f"the result does not verify: {e}", 0, 0)
+    expected = interpreter.run(module, instance.inputs)
+    got = interpreter.run(copy, instance.inputs)
+    for a, b in zip(expected.values(), got.values(), strict=True):
+        if (reason := _difference(a, b, rule.exact)) is not None:
+            return wrong(reason, a, b)
+    return True
+
+
+def _difference(a: Any, b: Any, exact: str) -> str | None:
+    """How two arrays differ beyond what ``exact`` allows; None if they do not."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return f"{a.dtype}{list(a.shape)} becomes {b.dtype}{list(b.shape)}"
+    floating = dtypes.from_numpy(a.dtype).is_float
+    if exact == "bits":
+        same = np.ascontiguousarray(a).tobytes() == np.ascontiguousarray(b).tobytes()
+        return None if same else "other bits"
+    if exact == "value" or not floating:
+        x, y = (a.astype(np.float64), b.astype(np.float64)) if floating else (a, b)
+        return None if np.array_equal(x, y, equal_nan=floating) else "other values"
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    if (np.isnan(x) != np.isnan(y)).any():
+        return "NaN on one side only"
+    finite = np.isfinite(x) & np.isfinite(y)
+    if (x[~finite & ~np.isnan(x)] != y[~finite & ~np.isnan(x)]).any():
+        return "infinite on one side only"
+    if not finite.any():
+        return None
+    scale = max(float(np.abs(x[finite]).max()), 1e-3)
+    error = float(np.abs(x - y)[finite].max()) / scale
+    allowed = TOLERANCE[dtypes.from_numpy(a.dtype).name]
+    return None if error <= allowed else f"differs by {error:.3g} of the largest value ({allowed:g} is allowed)"
