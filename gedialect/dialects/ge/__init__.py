@@ -18,6 +18,7 @@ from gedialect.dialects.ge import (
     move,
     nn,
     pool,
+    quant,
     reduce,
     shape,
     unary,
@@ -25,7 +26,7 @@ from gedialect.dialects.ge import (
 from gedialect.dialects.ge.base import GeOp
 from gedialect.errors import UnsupportedError
 
-_FAMILIES = (activation, constant, elementwise, fusion, index, matmul, move, nn, pool, reduce, shape, unary)
+_FAMILIES = (activation, constant, elementwise, fusion, index, matmul, move, nn, pool, quant, reduce, shape, unary)
 
 
 def _ops() -> list[type[GeOp]]:

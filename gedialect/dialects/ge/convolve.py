@@ -12,10 +12,10 @@ from typing import Any
 
 from gedialect.dialects.ge.base import Attrs
 from gedialect.dialects.ge.layouts import channels_back, channels_first
+from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shapes import mismatch, same_dtype
 from gedialect.ir import dtypes
 from gedialect.ir.dtypes import DType
-from gedialect.ir.lazy import np
 from gedialect.ir.spec import Spec
 
 COLUMN_LIMIT = 1 << 27
@@ -65,7 +65,7 @@ def matmul(x1: Any, x2: Any, bias: Any) -> Any:
 
 def pad_spatial(x: Any, pads: Sequence[int], value: Any = 0) -> Any:
     """Pads [N, C, *spatial] by begin and end pads; negative ones crop."""
-    n = x.ndim - 2
+    n: int = x.ndim - 2
     if any(p < 0 for p in pads):
         crop = [slice(max(-pads[i], 0), x.shape[2 + i] - max(-pads[n + i], 0)) for i in range(n)]
         x = x[(slice(None), slice(None), *crop)]

@@ -17,10 +17,10 @@ from xdsl.irdl import (
 
 from gedialect.dialects.ge.base import INT, STR, TENSOR, Attrs, FusionClass, GeOp, Results
 from gedialect.dialects.ge.given import one_of
+from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shapes import broadcast, mismatch, normalize_axis, same_dtype
 from gedialect.errors import GeError
 from gedialect.ir import dtypes
-from gedialect.ir.lazy import np
 from gedialect.ir.spec import DYNAMIC, Spec
 
 REDUCTIONS = ("none", "add", "mul", "max", "min")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shapes import mismatch
-from gedialect.ir.lazy import np
 
 CHANNELS_FIRST = ("NCHW", "NCDHW", "NCL")
 CHANNELS_LAST = ("NHWC", "NDHWC", "NLC")

@@ -19,9 +19,9 @@ from gedialect.dialects.ge.base import BOOL, STR, TENSOR, Attrs, FusionClass, Ge
 from gedialect.dialects.ge.convolve import einsum, einsum_shape, matmul, product_dtype
 from gedialect.dialects.ge.layouts import channel_axis
 from gedialect.dialects.ge.nn import check_bias
+from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shapes import broadcast, mismatch, same_dtype
 from gedialect.errors import GeError
-from gedialect.ir.lazy import np
 from gedialect.ir.spec import DYNAMIC, Spec
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from xdsl.irdl import (
 from gedialect.dialects.ge.base import INT, INTS, STR, TENSOR, Attrs, FusionClass, GeOp, Results
 from gedialect.dialects.ge.given import given, one_of, required
 from gedialect.dialects.ge.layouts import channel_axis, channels_back, channels_first, spatial_axes
+from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shape import MoveOp
 from gedialect.dialects.ge.shapes import mismatch, normalize_axes, normalize_axis, same_dtype
-from gedialect.ir.lazy import np
 from gedialect.ir.spec import DYNAMIC, Spec
 
 
@@ -204,9 +204,12 @@ class TriuOp(TriangleOp):
 def _blocked(attrs: Attrs, x: Spec, grow: bool) -> Spec:
     if x.rank != 4 or attrs.block_size < 1:
         raise mismatch("rank 4 and a positive block_size are needed")
-    block, shape = attrs.block_size, list(x.shape)
+    block: int = attrs.block_size
+    shape = list(x.shape)
     c = channel_axis(attrs.data_format, 4)
-    factors = {c: block * block} | dict.fromkeys(spatial_axes(attrs.data_format, 4), block)
+    factors: dict[int, int] = {c: block * block}
+    for axis in spatial_axes(attrs.data_format, 4):
+        factors[axis] = block
     for axis, factor in factors.items():
         if shape[axis] == DYNAMIC:
             continue

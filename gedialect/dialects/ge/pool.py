@@ -9,10 +9,10 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 
 from gedialect.dialects.ge.base import BOOL, FLOAT, INT, INTS, STR, TENSOR, Attrs, FusionClass, GeOp, Results
 from gedialect.dialects.ge.layouts import channel_axis, channels_back, channels_first, spatial_axes
+from gedialect.dialects.ge.numeric import np, wide
 from gedialect.dialects.ge.shapes import mismatch
-from gedialect.dialects.ge.windows import cell_counts, lowest, pooled_sizes, taps, wide
+from gedialect.dialects.ge.windows import cell_counts, lowest, pooled_sizes, taps
 from gedialect.ir import dtypes
-from gedialect.ir.lazy import np
 from gedialect.ir.spec import Spec
 
 

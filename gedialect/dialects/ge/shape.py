@@ -22,11 +22,11 @@ from xdsl.irdl import (
 
 from gedialect.dialects.ge.base import BOOL, INT, INTS, TENSOR, Attrs, FusionClass, GeOp, Results
 from gedialect.dialects.ge.given import required, unknown_shape
+from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shapes import broadcast, mismatch, normalize_axes, normalize_axis, same_dtype
 from gedialect.errors import GeError
 from gedialect.ir import dtypes
 from gedialect.ir.access import Access
-from gedialect.ir.lazy import np
 from gedialect.ir.spec import DYNAMIC, Spec
 
 NUMBER = BaseAttr(IntegerAttr) | BaseAttr(FloatAttr)
@@ -211,12 +211,12 @@ class ConcatOp(GeOp):
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
-        (specs,) = operands
+        specs: list[Spec] = operands[0]
         shape = joined(specs, "concat")
         if not shape:
             raise mismatch("concat needs rank 1 or more")
         axis = normalize_axis(attrs.concat_dim, len(shape))
-        sizes = [s.shape[axis] for s in specs]
+        sizes: list[int] = [s.shape[axis] for s in specs]
         merged = _agree([s.shape[:axis] + s.shape[axis + 1 :] for s in specs])
         merged.insert(axis, DYNAMIC if DYNAMIC in sizes else sum(sizes))
         return [specs[0].with_shape(merged)]
@@ -325,7 +325,7 @@ class SplitOp(GeOp):
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
         (x,) = operands
-        sizes = _split_sizes(attrs.size_splits, x.shape[attrs.split_dim])
+        sizes: list[int] = _split_sizes(attrs.size_splits, x.shape[attrs.split_dim])
         return tuple(np.split(x, np.cumsum(sizes[:-1], dtype=np.int64), attrs.split_dim))
 
     @staticmethod

@@ -7,9 +7,9 @@ from itertools import product
 from typing import Any
 
 from gedialect.dialects.ge.base import Attrs
+from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shapes import mismatch
 from gedialect.ir import dtypes
-from gedialect.ir.lazy import np
 from gedialect.ir.spec import DYNAMIC
 
 
@@ -102,9 +102,3 @@ def lowest(dtype: Any) -> Any:
     """The identity of maximum: -inf, or the smallest integer."""
     kind = dtypes.from_numpy(dtype)
     return kind.numpy.type(-np.inf) if kind.is_float else np.iinfo(dtype).min
-
-
-def wide(x: Any) -> Any:
-    """Half precision as f32, others as they are."""
-    kind = dtypes.from_numpy(x.dtype)
-    return x.astype(np.float32) if kind.is_float and kind.itemsize < 4 else x
