@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 from collections.abc import Iterable
 
 from gedialect.ir.registry import pass_modules
+
+_NAMED = re.compile(r"^``[a-z0-9-]+``: ")
+"""A docstring may start with the pass's name, which the list shows anyway."""
 
 
 def summary(module: str) -> str:
@@ -16,7 +20,8 @@ def summary(module: str) -> str:
         return ""
     with open(spec.origin, encoding="utf-8") as handle:
         text = ast.get_docstring(ast.parse(handle.read()))
-    return "" if text is None else text.partition("\n")[0]
+    first = "" if text is None else text.partition("\n")[0]
+    return _NAMED.sub("", first)
 
 
 def listing(available: Iterable[str]) -> str:
