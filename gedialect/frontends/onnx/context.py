@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from onnx import AttributeProto, NodeProto
 from xdsl.ir import Block, SSAValue
-from xdsl.traits import Pure
 
 from gedialect.dialects.ge import op_class
 from gedialect.dialects.ge.base import Attrs, GeOp
 from gedialect.dialects.ge.constant import DENSE_LIMIT, ConstantOp
+from gedialect.dialects.ge.folding import foldable
 from gedialect.errors import GeError, UnsupportedError
 from gedialect.frontends.onnx.values import Array, Const, TensorReader, Value, check_size
 from gedialect.ir import dtypes, sources
@@ -22,6 +22,10 @@ from gedialect.ir.dtypes import DType
 from gedialect.ir.spec import DYNAMIC, Spec, spec_of
 
 Partial: TypeAlias = "tuple[int | None, ...]"
+
+Group: TypeAlias = "Value | Sequence[Value] | None"
+"""An operand as given to ``Context``: a value, None if absent, or a list for a variadic one."""
+T = TypeVar("T")
 
 _REQUIRED: Any = object()
 
@@ -76,7 +80,7 @@ class Node:
                 raise GeError(f"attribute {name} is missing", code="GE1005")
             return default
         if attribute.type != kind:
-            want = AttributeProto.AttributeType.Name(kind)  # pyright: ignore[reportArgumentType]
+            want = AttributeProto.AttributeType.Name(kind)
             raise GeError(f"attribute {name} should be {want}", code="GE1005")
         return attribute_value(attribute)
 
@@ -138,9 +142,11 @@ def attribute_value(attribute: AttributeProto) -> Any:
             raise UnsupportedError(f"attribute {attribute.name} has a kind that is not supported", code="GE1203")
 
 
-@cache
-def _foldable(cls: type[GeOp]) -> bool:
-    return cls.has_trait(Pure)
+def _each(f: Callable[[Value], T], group: Group) -> T | list[T] | None:
+    """``f`` of an operand group: of a value, of each of a list, or None for an absent one."""
+    if group is None:
+        return None
+    return [f(v) for v in group] if isinstance(group, list | tuple) else f(cast(Value, group))
 
 
 _BAD_HINT = re.compile(r"[^A-Za-z0-9_$.-]")
@@ -259,48 +265,32 @@ class Context:
         given: dict[str, Any] = {
             k: tuple(cast("Sequence[Any]", v)) if isinstance(v, list) else v for k, v in attrs.items() if v is not None
         }
-        groups = list(operands) + [None] * (len(cls.operand_kinds()) - len(operands))
+        groups: list[Group] = [*operands, *[None] * (len(cls.operand_kinds()) - len(operands))]
         if results is None:
-            specs = [
-                None if g is None else [self.spec(v) for v in g] if isinstance(g, list | tuple) else self.spec(g)
-                for g in cast("list[Any]", groups)
-            ]
-            results = cls.infer(Attrs(given), *specs)
+            results = cls.infer(Attrs(given), *[_each(self.spec, g) for g in groups])
         for spec in results:
             check_size(spec, f"a result of {cls.name}")
         folded = self._fold(cls, given, groups, results)
         if folded is None:
-            ssa = [
-                None if g is None else [self.ssa(v) for v in g] if isinstance(g, list | tuple) else self.ssa(g)
-                for g in cast("list[Any]", groups)
-            ]
+            ssa = [_each(self.ssa, g) for g in groups]
             op = cls.make(ssa, given, results=results, location=self.location)
             self.block.add_op(op)
             folded = op.results
         return folded[0] if len(folded) == 1 else tuple(folded)
 
     def _fold(
-        self, cls: type[GeOp], attrs: dict[str, Any], groups: list[Any], results: Sequence[Spec]
+        self, cls: type[GeOp], attrs: dict[str, Any], groups: list[Group], results: Sequence[Spec]
     ) -> Sequence[Value] | None:
-        arrays: list[Any] = []
         for group in groups:
-            if group is None:
-                arrays.append(None)
-            elif isinstance(group, list | tuple):
-                items = [self.known(v) for v in cast("Sequence[Value]", group)]
-                if any(a is None for a in items):
-                    return None
-                arrays.append(items)
-            else:
-                array = self.known(group)
-                if array is None:
-                    return None
-                arrays.append(array)
-        if not _foldable(cls) or any(not r.is_static or r.nbytes > DENSE_LIMIT for r in results):
+            if isinstance(group, SSAValue) or (isinstance(group, Const) and not group.is_small):
+                return None
+            if isinstance(group, list | tuple) and any(self.known(v) is None for v in group):
+                return None
+        if not foldable(cls) or any(not r.is_static or r.nbytes > DENSE_LIMIT for r in results):
             return None
         with np.errstate(all="ignore"):
-            values = cls.evaluate(Attrs(attrs, results), *arrays)
-        values = values if isinstance(values, tuple) else (values,)
+            found: Any = cls.evaluate(Attrs(attrs, results), *[_each(self.known, g) for g in groups])
+        values = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
         return [Const(s, array=np.asarray(a)) for s, a in zip(results, values, strict=True)]
 
     def cast(self, x: Value, dtype: DType) -> Value:

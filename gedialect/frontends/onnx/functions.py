@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import onnx
 from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto, defs
@@ -30,7 +30,8 @@ def _domain(domain: str) -> str:
 
 
 @cache
-def _schema(domain: str, op_type: str, version: int) -> defs.OpSchema | None:
+def _schema(domain: str, op_type: str, version: int) -> Any:
+    """The op's schema, None if there is none; onnx's stubs lack its members about functions."""
     try:
         return defs.get_schema(op_type, version, domain)
     except defs.SchemaError:
@@ -40,7 +41,7 @@ def _schema(domain: str, op_type: str, version: int) -> defs.OpSchema | None:
 @cache
 def _schema_has_body(domain: str, op_type: str, version: int) -> bool:
     schema = _schema(domain, op_type, version)
-    return schema is not None and (schema.has_function or schema.has_context_dependent_function)
+    return schema is not None and bool(schema.has_function or schema.has_context_dependent_function)
 
 
 def check_supported(importer: Importer, nodes: Sequence[NodeProto]) -> None:

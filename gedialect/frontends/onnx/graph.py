@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
@@ -167,7 +168,7 @@ class Importer:
         converter = lookup(domain, proto.op_type, version)
         if converter is not None:
             outputs = converter(ctx, node)
-            values = [outputs] if not isinstance(outputs, list | tuple) else list(outputs)
+            values: list[Value | None] = list(outputs) if isinstance(outputs, list | tuple) else [cast(Value, outputs)]
         else:
             values = functions.expand(self, node, opsets, depth)
         values += [None] * (len(proto.output) - len(values))

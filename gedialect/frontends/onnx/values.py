@@ -53,7 +53,8 @@ class Const:
     def attr(self) -> Attribute:
         """The value as an attribute of ``ge.constant``."""
         if self._attr is None:
-            self._attr = attribute_of(self._array)[0]  # pyright: ignore[reportArgumentType]
+            assert self._array is not None
+            self._attr = attribute_of(self._array)[0]
         return self._attr
 
     @property
@@ -79,7 +80,7 @@ def dtype_of(number: int) -> DType:
     found = dtypes.BY_ONNX.get(number)
     if found is None:
         try:
-            name = TensorProto.DataType.Name(number)  # pyright: ignore[reportArgumentType]
+            name = TensorProto.DataType.Name(number)
         except ValueError:
             raise GeError(f"element type number {number} does not exist", code="GE1005") from None
         if number == TensorProto.UNDEFINED:

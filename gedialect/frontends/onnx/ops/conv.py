@@ -60,13 +60,21 @@ def conv(ctx: Context, node: Node) -> Value:
 def shifted(ctx: Context, x: Value, zero: Value | None, axis: int | None = None) -> Value:
     """``x - zero`` as i16, which holds it exactly for 8-bit ``x``; ``zero`` may have one entry along ``axis``."""
     wide = ctx.cast(x, dtypes.I16)
+    if zero is None:
+        return wide
     known = ctx.known(zero)
-    if zero is None or (known is not None and not known.any()):
+    if known is not None and not known.any():
         return wide
     if ctx.rank(zero) == 1 and axis is not None:
         trailing = ctx.rank(x) - 1 - axis % ctx.rank(x)
-        zero = ctx("unsqueeze", zero, axes=list(range(1, 1 + trailing))) if trailing else zero
+        if trailing:
+            zero = unsqueezed(ctx, zero, list(range(1, 1 + trailing)))
     return ctx("sub", wide, ctx.cast(zero, dtypes.I16))
+
+
+def unsqueezed(ctx: Context, x: Value, axes: list[int]) -> Value:
+    """``ge.unsqueeze``."""
+    return ctx("unsqueeze", x, axes=axes)
 
 
 @onnx_op("ConvInteger", since=10)

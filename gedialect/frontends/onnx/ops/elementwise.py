@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -74,9 +75,11 @@ def _legacy_broadcast(ctx: Context, x1: Value, x2: Value, axis: int) -> Value:
 
 
 def _with_floats(mnemonic: str, names: dict[str, tuple[str, float]]) -> Converter:
-    return lambda ctx, node: ctx(
-        mnemonic, node.input(0), **{ge: node.float(onnx, default) for onnx, (ge, default) in names.items()}
-    )
+    def convert(ctx: Context, node: Node) -> Value:
+        attrs: dict[str, Any] = {ge: node.float(onnx, default) for onnx, (ge, default) in names.items()}
+        return ctx(mnemonic, node.input(0), **attrs)
+
+    return convert
 
 
 for _op, _mnemonic in UNARY.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from gedialect.errors import GeError, UnsupportedError
 from gedialect.frontends.onnx.context import Context, Node
@@ -93,7 +94,7 @@ def _unwiden(ctx: Context, y: Value, flat: bool) -> Value:
 @onnx_op("MaxPool")
 def max_pool(ctx: Context, node: Node) -> Value | Sequence[Value]:
     x, window, flat = _pool_window(ctx, node)
-    attrs = {
+    attrs: dict[str, Any] = {
         "ksize": window.ksize,
         "strides": window.strides,
         "pads": window.pads,
@@ -166,7 +167,7 @@ def batch_norm(ctx: Context, node: Node) -> Value | Sequence[Value]:
     operands = [node.input(i) for i in range(5)]
     if node.version < 9 and not node.int("spatial", 1):
         raise UnsupportedError("BatchNormalization with spatial = 0 is not supported", code="GE1205")
-    attrs = {"epsilon": node.float("epsilon", 1e-5), "data_format": format_of(ctx, operands[0])}
+    attrs: dict[str, Any] = {"epsilon": node.float("epsilon", 1e-5), "data_format": format_of(ctx, operands[0])}
     if node.int("training_mode", 0) if node.version >= 14 else node.wants(1):
         momentum = node.float("momentum", 0.9)
         return ctx("batch_norm_training", *operands, exponential_avg_factor=1.0 - momentum, **attrs)
@@ -199,7 +200,7 @@ def rms_norm(ctx: Context, node: Node) -> Value:
 @onnx_op("InstanceNormalization", since=6)
 def instance_norm(ctx: Context, node: Node) -> Value:
     x = node.input(0)
-    attrs = {"epsilon": node.float("epsilon", 1e-5), "data_format": format_of(ctx, x)}
+    attrs: dict[str, Any] = {"epsilon": node.float("epsilon", 1e-5), "data_format": format_of(ctx, x)}
     return ctx("instance_norm", x, node.input(1), node.input(2), **attrs)[0]
 
 
@@ -218,7 +219,8 @@ def group_norm(ctx: Context, node: Node) -> Value:
             )
             for s in sides
         ]
-    attrs = {"num_groups": groups, "epsilon": node.float("epsilon", 1e-5), "data_format": format_of(ctx, x)}
+    attrs: dict[str, Any] = {"num_groups": groups, "epsilon": node.float("epsilon", 1e-5)}
+    attrs["data_format"] = format_of(ctx, x)
     return ctx("group_norm", x, *sides, **attrs)[0]
 
 
@@ -294,7 +296,7 @@ def resize(ctx: Context, node: Node) -> Value:
     for name, value in given.items():
         if value is not None and ctx.shape(value) == (0,):
             given[name] = None
-    attrs: dict[str, object] = {}
+    attrs: dict[str, Any] = {}
     for name, value in given.items():
         array = ctx.known(value)
         if array is not None:

@@ -14,11 +14,14 @@ from gedialect.ir import dtypes
 from gedialect.ir.dtypes import DType
 
 
-def _axis(ctx: Context, node: Node, x: Value, scale: Value) -> int | None:
-    """The axis of a scale vector; None for one scale."""
-    if node.int("block_size", 0):
+def _scale(ctx: Context, node: Node, x: Value) -> tuple[Value, Value | None, int | None]:
+    """(scale, zero point, axis); axis is None for one scale, which is then a scalar."""
+    scale, zero = node.input(1), node.optional(2)
+    if node.int("block_size", 0) or ctx.rank(scale) > 1:
         raise UnsupportedError("blocked quantisation is not supported", code="GE1205")
-    return ctx.axis(node.int("axis", 1), ctx.rank(x)) if ctx.rank(scale) == 1 and ctx.rank(x) else None
+    if ctx.shape(scale) == (1,):
+        return ctx.reshape(scale, []), None if zero is None else ctx.reshape(zero, []), None
+    return scale, zero, ctx.axis(node.int("axis", 1), ctx.rank(x)) if ctx.rank(scale) else None
 
 
 def quantize(ctx: Context, x: Value, scale: Value, zero: Value | None, dtype: DType, axis: int | None = None) -> Value:
@@ -28,17 +31,18 @@ def quantize(ctx: Context, x: Value, scale: Value, zero: Value | None, dtype: DT
 
 @onnx_op("QuantizeLinear", since=10)
 def quantize_linear(ctx: Context, node: Node) -> Value:
-    x, scale, zero = node.input(0), node.input(1), node.optional(2)
+    x = node.input(0)
+    scale, zero, axis = _scale(ctx, node, x)
     dtype = ctx.dtype(zero) if zero is not None else dtype_of(node.int("output_dtype", 0) or dtypes.UI8.onnx)
-    return quantize(ctx, x, scale, zero, dtype, _axis(ctx, node, x, scale))
+    return quantize(ctx, x, scale, zero, dtype, axis)
 
 
 @onnx_op("DequantizeLinear", since=10)
 def dequantize_linear(ctx: Context, node: Node) -> Value:
-    x, scale, zero = node.input(0), node.input(1), node.optional(2)
+    x = node.input(0)
+    scale, zero, axis = _scale(ctx, node, x)
     number = node.int("output_dtype", 0)
     dtype = dtype_of(number) if number else ctx.dtype(scale)
-    axis = _axis(ctx, node, x, scale)
     return ctx("dequantize", x, scale, zero, axis=axis, results=[ctx.spec(x).with_dtype(dtype)])
 
 

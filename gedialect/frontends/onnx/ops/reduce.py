@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from gedialect.errors import GeError, UnsupportedError
 from gedialect.frontends.onnx.context import Context, Node
@@ -125,7 +126,7 @@ add("ArgMin", _arg("arg_min"))
 
 def _topk(ctx: Context, node: Node, k: Value | int) -> Sequence[Value]:
     x = node.input(0)
-    attrs = {
+    attrs: dict[str, Any] = {
         "dim": ctx.axis(node.int("axis", -1), ctx.rank(x)),
         "largest": bool(node.int("largest", 1)),
         "sorted": bool(node.int("sorted", 1)),

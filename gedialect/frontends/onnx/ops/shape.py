@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ def shape(ctx: Context, node: Node) -> Value:
     part = ctx.shape(x)[slice(start, end)]
     if DYNAMIC not in part:
         return ctx.const(part, dtypes.I64)
-    bounds = {} if len(part) == rank else {"start": start, "end": end}
+    bounds: dict[str, Any] = {} if len(part) == rank else {"start": start, "end": end}
     return ctx.note(ctx("shape", x, **bounds), [None if d == DYNAMIC else d for d in part])
 
 
@@ -217,7 +218,7 @@ def constant_of_shape(ctx: Context, node: Node) -> Value:
     if elements is not None and None not in elements:
         if any(e is not None and e < 0 for e in elements):
             raise GeError(f"the shape {list(elements)} has a negative size", code="GE1009")
-        return ctx.full(one.reshape(())[()], Spec(scalar.spec.dtype, sizes(elements)))
+        return ctx.full(one.item(), Spec(scalar.spec.dtype, sizes(elements)))
     results = None if elements is None else [Spec(scalar.spec.dtype, sizes(elements))]
     return ctx("fill", dims, scalar, results=results)
 
