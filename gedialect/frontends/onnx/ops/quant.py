@@ -14,17 +14,17 @@ from gedialect.ir import dtypes
 from gedialect.ir.dtypes import DType
 
 
-def _scale(ctx: Context, node: Node, x: Value) -> tuple[Value, Value | None, int | None]:
-    """(scale, zero point, axis); axis is None for one scale, which is then a scalar."""
+def _scale(ctx: Context, node: Node, x: Value) -> tuple[Value, Value | None, int]:
+    """(scale, zero point, axis); one scale is a scalar, and its axis 0."""
     scale, zero = node.input(1), node.optional(2)
     if node.int("block_size", 0) or ctx.rank(scale) > 1:
         raise UnsupportedError("blocked quantisation is not supported", code="GE1205")
     if ctx.shape(scale) == (1,):
-        return ctx.reshape(scale, []), None if zero is None else ctx.reshape(zero, []), None
-    return scale, zero, ctx.axis(node.int("axis", 1), ctx.rank(x)) if ctx.rank(scale) else None
+        return ctx.reshape(scale, []), None if zero is None else ctx.reshape(zero, []), 0
+    return scale, zero, ctx.axis(node.int("axis", 1), ctx.rank(x)) if ctx.rank(scale) else 0
 
 
-def quantize(ctx: Context, x: Value, scale: Value, zero: Value | None, dtype: DType, axis: int | None = None) -> Value:
+def quantize(ctx: Context, x: Value, scale: Value, zero: Value | None, dtype: DType, axis: int = 0) -> Value:
     """``saturate(round_half_to_even(x / scale) + zero)``."""
     return ctx("quantize", x, scale, zero, axis=axis, results=[ctx.spec(x).with_dtype(dtype)])
 
@@ -73,16 +73,16 @@ def qlinear_matmul(ctx: Context, node: Node) -> Value:
     total = product(ctx, _rows(ctx, a, a_zero), _columns(ctx, b, b_zero))
     if ctx.rank(a_scale) == 1 and ctx.rank(a) > 1 and ctx.shape(a_scale) != (1,):
         a_scale = ctx("unsqueeze", a_scale, axes=[1])
-    return _requantize(ctx, total, ctx("mul", a_scale, b_scale), y_scale, y_zero, None)
+    return _requantize(ctx, total, ctx("mul", a_scale, b_scale), y_scale, y_zero)
 
 
-def _requantize(ctx: Context, total: Value, scale: Value, y_scale: Value, y_zero: Value, axis: int | None) -> Value:
+def _requantize(ctx: Context, total: Value, scale: Value, y_scale: Value, y_zero: Value) -> Value:
     real = ctx("mul", ctx.cast(total, ctx.dtype(scale)), scale)
-    if ctx.rank(y_scale) == 1 and axis is None:
+    if ctx.rank(y_scale) == 1:
         if ctx.shape(y_scale) != (1,):
             raise UnsupportedError("a result scale of more than one entry is not supported", code="GE1205")
         y_scale, y_zero = ctx.reshape(y_scale, []), ctx.reshape(y_zero, [])
-    return quantize(ctx, real, y_scale, y_zero, ctx.dtype(y_zero), axis)
+    return quantize(ctx, real, y_scale, y_zero, ctx.dtype(y_zero))
 
 
 @onnx_op("QLinearConv", since=10)
@@ -94,4 +94,4 @@ def qlinear_conv(ctx: Context, node: Node) -> Value:
         if ctx.rank(x) < 3:
             raise GeError(f"x has rank {ctx.rank(x)}, at least 3 is needed", code="GE1005")
         scale = ctx("unsqueeze", scale, axes=list(range(1, ctx.rank(x) - 1)))
-    return _requantize(ctx, total, scale, y_scale, y_zero, None)
+    return _requantize(ctx, total, scale, y_scale, y_zero)
