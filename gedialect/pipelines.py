@@ -1,25 +1,54 @@
 """What the levels run, as pass names; ``ge-opt -O2 --print-pipeline`` prints it.
 
 O0 is what is needed to run. O1 adds exact simplification. O2, the default, adds layout, rules, grouping and planning.
-O3 adds search. A step is written once, with the lowest level it belongs to.
+O3 adds search. A step is written once, with the levels it belongs to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from gedialect.errors import UsageError
 
 LEVELS = (0, 1, 2, 3)
 DEFAULT_LEVEL = 2
+DEFAULT_TARGET = "ascend910b1"
 
-# (lowest level, pass with options), in the order they run.
-OPTIMISE: tuple[tuple[int, str], ...] = (
-    (1, "canonicalize"),
-    (1, "cse"),
-    (1, "dce"),
+
+@dataclass(frozen=True)
+class Step:
+    """One pass with its options, run from level ``lowest`` to level ``highest``.
+
+    Options may name ``{target}``, ``{strict}`` and ``{disable}``.
+    """
+
+    lowest: int
+    name: str
+    options: str = ""
+    highest: int = 3
+
+
+OPTIMISE: tuple[Step, ...] = (
+    Step(1, "canonicalize"),
+    Step(1, "cse"),
+    Step(1, "fold-constants"),
+    Step(1, "apply-rules", "level=1{strict}{disable}", highest=1),
+    Step(2, "apply-rules", "level=2{strict}{disable}"),
+    Step(1, "cse"),
+    Step(1, "dce"),
 )
+"""From a model's graph to a better one: still plain ge."""
+
+DECIDE: tuple[Step, ...] = (
+    Step(0, "group-kernels", "fuse=false", highest=1),
+    Step(2, "group-kernels"),
+    Step(0, "select-kernels", "target={target}"),
+    Step(0, "plan-memory"),
+    Step(0, "verify-plan"),
+)
+"""From a graph to a decided one: kernels, their tiles, bytes."""
 
 
 def level_number(level: str | int) -> int:
@@ -35,10 +64,41 @@ def pass_name(spec: str) -> str:
     return spec.partition("{")[0].strip()
 
 
-def pipeline(level: str | int = DEFAULT_LEVEL, *, disable: Sequence[str] = ()) -> list[str]:
-    """The passes of a level, as pass specs, without those named in ``disable``."""
+def specs(
+    steps: Iterable[Step],
+    level: str | int = DEFAULT_LEVEL,
+    *,
+    target: str = DEFAULT_TARGET,
+    strict: bool = False,
+    disable: Sequence[str] = (),
+) -> list[str]:
+    """The pass specs of ``steps`` at a level. ``disable`` names passes to leave out, or rules or topics of rules;
+    ``strict`` leaves out what can change floating-point results."""
     number = level_number(level)
-    return [spec for lowest, spec in OPTIMISE if lowest <= number and pass_name(spec) not in disable]
+    names = {step.name for step in (*OPTIMISE, *DECIDE)}
+    rules = ",".join(name for name in disable if name not in names)
+    values = {
+        "target": target,
+        "strict": " strict=true" if strict else "",
+        "disable": f" disable={rules}" if rules else "",
+    }
+    found: list[str] = []
+    for step in steps:
+        if step.lowest <= number <= step.highest and step.name not in disable:
+            options = step.options.format_map(values)
+            found.append(f"{step.name}{{{options}}}" if options else step.name)
+    return found
+
+
+def pipeline(
+    level: str | int = DEFAULT_LEVEL,
+    *,
+    target: str = DEFAULT_TARGET,
+    strict: bool = False,
+    disable: Sequence[str] = (),
+) -> list[str]:
+    """All passes of a level, from a model's graph to a decided one; see ``specs``."""
+    return specs((*OPTIMISE, *DECIDE), level, target=target, strict=strict, disable=disable)
 
 
 def unknown_pass(name: str, known: Iterable[str]) -> UsageError:

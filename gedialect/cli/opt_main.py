@@ -28,7 +28,7 @@ from gedialect.ir import registry, verifier
 from gedialect.ir.context import GeContext
 from gedialect.ir.diagnostics import cap, parse_error
 from gedialect.ir.parser import parse_with
-from gedialect.pipelines import pipeline, unknown_pass
+from gedialect.pipelines import DEFAULT_TARGET, pipeline, unknown_pass
 
 PROG = "ge-opt"
 SPLIT = b"// -----"
@@ -113,7 +113,9 @@ class GeOptMain(xDSLOptMain):
         _shorten_help(arg_parser)
         add = arg_parser.add_argument
         add("-O", dest="level", metavar="LEVEL", help="run the passes of level 0, 1, 2 or 3 before those of -p")
-        add("--disable-pass", metavar="PASS", action="append", default=[], help="leave a pass out of the level")
+        add("--disable", metavar="NAME", action="append", default=[], help="leave a pass or a rule out of the level")
+        add("--chip", metavar="NAME", default=DEFAULT_TARGET, help=f"chip of the level (default {DEFAULT_TARGET})")
+        add("--strict-numerics", action="store_true", help="leave out what can change floating-point results")
         add("--print-pipeline", action="store_true", help="print the passes that would run, and stop")
         add("--list-passes", action="store_true", help="print every pass with a line about it, and stop")
         add("--print-ir-before", metavar="PASS", action="append", default=[], help="dump before a pass, or 'all'")
@@ -132,11 +134,14 @@ class GeOptMain(xDSLOptMain):
 
     def setup_pipeline(self) -> None:
         """Read the pipeline. Unknown passes and wrong options are usage errors."""
-        specs = pipeline(self.args.level, disable=self.args.disable_pass) if self.args.level is not None else []
+        args = self.args
+        specs: list[str] = []
+        if args.level is not None:
+            specs = pipeline(args.level, target=args.chip, strict=args.strict_numerics, disable=args.disable)
         if self.args.passes:
             specs.append(_without_spaces(self.args.passes))
         self.pipeline_text = ",".join(specs)
-        for name in [*self.args.print_ir_before, *self.args.print_ir_after, *self.args.disable_pass]:
+        for name in [*args.print_ir_before, *args.print_ir_after]:
             if name != "all" and name not in self.available_passes:
                 raise unknown_pass(name, self.available_passes).at(PROG)
         self.steps = self._steps(self.pipeline_text)

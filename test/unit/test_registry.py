@@ -13,7 +13,7 @@ from xdsl.universe import XDSL_UNIVERSE, Universe
 from gedialect.errors import UsageError
 from gedialect.ir import registry
 from gedialect.ir.context import GeContext, count
-from gedialect.pipelines import LEVELS, OPTIMISE, pass_name, pipeline, unknown_pass
+from gedialect.pipelines import LEVELS, pass_name, pipeline, unknown_pass
 from gedialect.universe import GE_UNIVERSE
 
 OURS = registry.pass_modules()
@@ -79,8 +79,14 @@ def test_levels_grow():
 
 
 def test_disable_removes_every_occurrence():
-    name = pass_name(OPTIMISE[0][1])
-    assert name not in map(pass_name, pipeline(3, disable=[name]))
+    assert "cse" in map(pass_name, pipeline(3))
+    assert "cse" not in map(pass_name, pipeline(3, disable=["cse"]))
+
+
+def test_disabled_rules_strictness_and_target_reach_the_passes():
+    found = pipeline("O2", target="ascend910b3", strict=True, disable=["gelu_erf", "cse", "softmax"])
+    assert "apply-rules{level=2 strict=true disable=gelu_erf,softmax}" in found
+    assert "select-kernels{target=ascend910b3}" in found
 
 
 @pytest.mark.parametrize("level", ["O4", "x", -1, ""])

@@ -1,14 +1,14 @@
 // RUN: ge-opt %s -p "cse, dce" | filecheck %s
 // RUN: ge-opt %s -O1 --print-pipeline | filecheck %s --check-prefix=LEVEL
-// RUN: ge-opt %s -O1 --disable-pass cse --print-pipeline | filecheck %s --check-prefix=WITHOUT
+// RUN: ge-opt %s -O1 --disable cse --disable add_zero --print-pipeline | filecheck %s --check-prefix=WITHOUT
 // RUN: ge-opt %s -p cse --print-ir-before=cse --print-ir-after=cse 2>&1 >/dev/null | filecheck %s --check-prefix=DUMP
 // RUN: ge-opt %s -p "cse,cse" --print-ir-after-change 2>&1 | filecheck %s --check-prefix=CHANGE
 // RUN: ge-opt %s -p cse --pass-statistics 2>&1 | filecheck %s --check-prefix=STATS
 // RUN: ge-opt %s -p cse --time-passes --verify-each 2>&1 | filecheck %s --check-prefix=TIME
 // RUN: ge-opt %s --print-debuginfo | filecheck %s --check-prefix=LOC
 
-// LEVEL: canonicalize,cse,dce
-// WITHOUT: canonicalize,dce
+// LEVEL: canonicalize,cse,fold-constants,apply-rules{level=1},cse,dce,group-kernels{fuse=false}
+// WITHOUT: canonicalize,fold-constants,apply-rules{level=1 disable="add_zero"},dce,group-kernels
 // DUMP: IR before cse
 // DUMP: IR after cse
 // CHANGE: IR after cse (changed)
