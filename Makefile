@@ -32,6 +32,7 @@ types: $(VENV)/.installed-test
 # What is measured, and how: bench/README.md
 bench: $(VENV)/.installed-test
 	$(BIN)/python bench/startup.py
+	$(BIN)/python bench/parse.py
 
 install: $(VENV)/.installed
 

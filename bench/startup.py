@@ -1,6 +1,6 @@
 """Start-up of ge-opt on 20 ge ops beside xdsl-opt on 20 arith ops; the aim is at most twice as long.
 
-    python bench/startup.py [--runs 9]
+python bench/startup.py [--runs 9]
 """
 
 from __future__ import annotations
