@@ -324,7 +324,7 @@ class _Reader:
         if op is None:
             raise _bad(f"unknown opcode 0x{opcode:02x}")
         attrs: tuple[Value, ...] = ()
-        views = self.operands(op, depth) if op.operands else ()
+        views = self.operands(op, depth)
         if op.attrs:
             mask = self.unsigned()
             values: list[Value] = []
@@ -344,6 +344,8 @@ class _Reader:
         return Inst(op, views, attrs)
 
     def operands(self, op: Instr, depth: int) -> tuple[View, ...]:
+        if not op.operands:
+            return ()
         n = self.byte() if op.operands[-1].optional else len(op.operands)
         numbers = tuple(self.unsigned() for _ in range(n))
         key = (op.opcode, depth, *numbers)

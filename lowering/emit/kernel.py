@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.ir import Block
 
 from gedialect.binary.isa import Value
-from gedialect.binary.kernel import (
-    BLOCK_IDX,
-    FIRST_LOOP,
-    SUB_BLOCK_IDX,
-    Function,
-    Inst,
-    Kernel,
-    Linear,
-    Loop,
-    Rotation,
-    View,
-    contiguous,
-)
+from gedialect.binary.kernel import Function, Inst, Kernel, Loop
 from gedialect.binary.kernel_codec import encode
-from gedialect.dialects.npu import AllocOp, ForOp, FunctionOp, GmType, InstrOp, KernelOp, LinearForm, TileType, ViewOp
+from gedialect.dialects.npu import AllocOp, ForOp, FunctionOp, InstrOp, KernelOp, ViewOp
 from gedialect.errors import GeError
+
+from ..npu.views import ViewTable
 
 
 def emit_kernel(op: KernelOp) -> bytes:
@@ -30,7 +20,7 @@ def emit_kernel(op: KernelOp) -> bytes:
 
 def to_kernel(op: KernelOp) -> Kernel:
     """The kernel as `gedialect.binary.kernel` states it; GE1401 if its tiles have no addresses yet."""
-    functions = {f.is_cube: _Function(f, op).convert() for f in op.functions}
+    functions = {f.is_cube: _Converter(f, op).convert() for f in op.functions}
     return Kernel(
         op.sym_name.data,
         op.kind.data,
@@ -41,43 +31,33 @@ def to_kernel(op: KernelOp) -> Kernel:
     )
 
 
-class _Function:
+class _Converter:
     def __init__(self, function: FunctionOp, kernel: KernelOp):
         self.function = function
-        self.kernel = kernel
-        self.variables: dict[SSAValue, int] = {}
-        self.views: dict[SSAValue, View] = {}
+        self.table = ViewTable(function, kernel)
         self._attrs: dict[tuple[object, ...], tuple[Value, ...]] = {}
 
     def convert(self) -> Function:
-        number = 0
-        for value in self.function.body.block.args:
-            if isinstance(value.type, GmType):
-                arg = self.kernel.args.data[number]
-                n = arg.nbytes // arg.dtype.itemsize
-                self.views[value] = View("gm", arg.dtype, (n,), (1,), Linear(), number)
-                number += 1
-            else:
-                self.variables[value] = BLOCK_IDX if not self.variables else SUB_BLOCK_IDX
         return Function(self.block(self.function.body.block, 0))
 
     def block(self, block: Block, depth: int) -> tuple[Inst | Loop, ...]:
         out: list[Inst | Loop] = []
+        table = self.table
+        views = table.views
         for op in block.ops:
             if isinstance(op, InstrOp):
-                views = tuple([self.views[v] for v in op._operands])  # pyright: ignore[reportPrivateUsage]
-                out.append(Inst(op.INSTR, views, self.attrs(op)))
+                operands = tuple([views[v] for v in op._operands])  # pyright: ignore[reportPrivateUsage]
+                out.append(Inst(op.INSTR, operands, self.attrs(op)))
             elif isinstance(op, ViewOp):
-                self.views[op.tile] = self.view(op)
+                table.add_view(op)
             elif isinstance(op, AllocOp):
-                self.views[op.tile] = self.alloc(op, depth)
+                table.add_alloc(op, depth)
             elif isinstance(op, ForOp):
-                body = op.body.block
-                lo, hi = (self.linear(f.data, op.indices) for f in (op.lo, op.hi))
-                self.variables[body.args[0]] = FIRST_LOOP + depth
-                out.append(Loop(lo, hi, op.step.value.data, self.block(body, depth + 1)))
+                lo, hi = table.enter_loop(op, depth)
+                out.append(Loop(lo, hi, op.step.value.data, self.block(op.body.block, depth + 1)))
             else:
-                raise GeError(f"{op.name} cannot be encoded", code="GE1901", where=self.kernel.sym_name.data)
+                name = table.kernel.sym_name.data
+                raise GeError(f"{op.name} cannot be encoded", code="GE1901", where=f"kernel {name}")
         return tuple(out)
 
     def attrs(self, op: InstrOp) -> tuple[Value, ...]:
@@ -88,47 +68,3 @@ class _Function:
         if found is None:
             found = self._attrs[key] = op.values()
         return found
-
-    def linear(self, form: LinearForm, indices: tuple[SSAValue, ...] | list[SSAValue], scale: int = 1) -> Linear:
-        terms = sorted((self.variables[v], c * scale) for v, c in zip(indices, form.coefs, strict=True) if c)
-        return Linear(form.const * scale, tuple(terms))
-
-    def alloc(self, op: AllocOp, depth: int) -> View:
-        tile = op.type
-        if op.addr is None:
-            name = op.tile.name_hint or "tile"
-            raise GeError(
-                f"tile '{name}' has no address",
-                code="GE1401",
-                where=f"kernel {self.kernel.sym_name.data}",
-                hint="run npu-allocate first",
-            )
-        rotation = None
-        if op.count > 1 and op.slot is not None:
-            rotation = Rotation(depth - 1, op.count, op.slot.value.data)
-        base = Linear(op.addr.value.data)
-        return View(tile.space, tile.dtype, tile.shape, contiguous(tile.shape), base, -1, rotation)
-
-    def view(self, op: ViewOp) -> View:
-        source, tile = self.views[op.source], op.type
-        offset = self.linear(op.offset.data, op.indices, tile.dtype.itemsize)
-        base = offset if source.base == _ZERO else _add(source.base, offset)
-        return View(tile.space, tile.dtype, tile.shape, op.element_strides, base, source.arg, source.rotation)
-
-
-_ZERO = Linear()
-
-
-def _add(a: Linear, b: Linear) -> Linear:
-    terms = dict(a.terms)
-    for v, c in b.terms:
-        terms[v] = terms.get(v, 0) + c
-    return Linear(a.const + b.const, tuple(sorted((v, c) for v, c in terms.items() if c)))
-
-
-def tile_name(value: SSAValue) -> str:
-    """A tile's name for messages."""
-    if value.name_hint is not None:
-        return value.name_hint
-    kind = "argument" if isinstance(value, BlockArgument) else "tile"
-    return f"{kind} {value.type.data}" if isinstance(value.type, TileType) else kind
