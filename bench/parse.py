@@ -7,6 +7,7 @@ python bench/parse.py                    # on generated text of 2000 ops
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from pathlib import Path
@@ -54,7 +55,7 @@ def main() -> int:
     text = generated() if args.model is None else Path(args.model).read_text(encoding="utf-8")
     ours, our_text = best(FastParser, text, args.runs)
     theirs, their_text = best(Parser, text, args.runs)
-    ops = max(text.count(" = "), 1)
+    ops = max(len(re.findall(r"(?m)^ *%.*? = ", text)), 1)
     print(f"xdsl   {1e6 * theirs / ops:7.0f} us/op")
     print(f"ours   {1e6 * ours / ops:7.0f} us/op   {theirs / ours:.1f} times faster")
     print("same result" if our_text == their_text else "RESULTS DIFFER")
