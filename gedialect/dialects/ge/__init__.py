@@ -13,20 +13,40 @@ from gedialect.dialects.ge import (
     constant,
     elementwise,
     fusion,
+    glu,
     index,
     matmul,
     move,
     nn,
+    norm,
     pool,
     quant,
     reduce,
+    search,
     shape,
     unary,
 )
 from gedialect.dialects.ge.base import GeOp
 from gedialect.errors import UnsupportedError
 
-_FAMILIES = (activation, constant, elementwise, fusion, index, matmul, move, nn, pool, quant, reduce, shape, unary)
+_FAMILIES = (
+    activation,
+    constant,
+    elementwise,
+    fusion,
+    glu,
+    index,
+    matmul,
+    move,
+    nn,
+    norm,
+    pool,
+    quant,
+    reduce,
+    search,
+    shape,
+    unary,
+)
 
 
 def _ops() -> list[type[GeOp]]:
