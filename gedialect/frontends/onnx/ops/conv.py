@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gedialect.errors import GeError, UnsupportedError
 from gedialect.frontends.onnx.context import Context, Node
-from gedialect.frontends.onnx.ops.windows import DATA_FORMAT, Window, same_pads, window_of
+from gedialect.frontends.onnx.ops.windows import DATA_FORMAT, Window, padded_window, same_pads
 from gedialect.frontends.onnx.registry import onnx_op
 from gedialect.frontends.onnx.values import Value
 from gedialect.ir import dtypes
@@ -22,7 +22,7 @@ def _kernel(ctx: Context, node: Node, w: Value) -> list[int]:
 
 def convolution(ctx: Context, node: Node, x: Value, w: Value, bias: Value | None) -> Value:
     """``x`` convolved by ``w`` with the attributes of the node."""
-    window = window_of(ctx, node, x, _kernel(ctx, node, w))
+    x, window = padded_window(ctx, node, x, _kernel(ctx, node, w), 0)
     groups = node.int("group", 1)
     flat = len(window.ksize) == 1
     if flat:

@@ -39,7 +39,6 @@ BINARY = {
     "BitwiseAnd": "bitwise_and",
     "BitwiseOr": "bitwise_or",
     "BitwiseXor": "bitwise_xor",
-    "PRelu": "prelu",
 }
 
 WITH_FLOATS = {
@@ -120,6 +119,15 @@ def mean(ctx: Context, node: Node) -> Value:
     return ctx("div", total, ctx.scalar_like(total, len(node.inputs))) if len(node.inputs) > 1 else total
 
 
+@onnx_op("PRelu")
+def prelu(ctx: Context, node: Node) -> Value:
+    """Before opset 7 a slope of several elements is one a channel."""
+    x, slope = node.input(0), node.input(1)
+    if node.version < 7 and ctx.rank(slope) == 1 and ctx.shape(slope) != (1,) and ctx.rank(x) > 2:
+        slope = ctx("unsqueeze", slope, axes=list(range(1, ctx.rank(x) - 1)))
+    return ctx("prelu", x, slope)
+
+
 @onnx_op("Elu")
 def elu(ctx: Context, node: Node) -> Value:
     return ctx("elu", node.input(0), alpha=node.float("alpha", 1.0), scale=1.0)
@@ -196,6 +204,10 @@ def where(ctx: Context, node: Node) -> Value:
     return ctx("select", node.input(0), node.input(1), node.input(2))
 
 
+LARGEST_F8 = {"f8E4M3FN": 448.0, "f8E4M3FNUZ": 240.0, "f8E5M2": 57344.0, "f8E5M2FNUZ": 57344.0}
+"""Finite maxima: what a saturating cast gives instead of infinity or NaN (onnx/docs, "Float stored in 8 bits")."""
+
+
 @onnx_op("Cast")
 def cast(ctx: Context, node: Node) -> Value:
     to = node.attr("to")
@@ -210,8 +222,10 @@ def cast(ctx: Context, node: Node) -> Value:
 
 def _cast(ctx: Context, node: Node, x: Value, to: int) -> Value:
     dtype = dtype_of(to)
-    if dtype.name.startswith("f8") and not node.int("saturate", 1):
-        raise UnsupportedError("a cast to an 8-bit float without saturation is not supported", code="GE1205")
+    largest = LARGEST_F8.get(dtype.name)
+    source = ctx.dtype(x)
+    if largest is not None and source.is_float and source.itemsize > 1 and node.int("saturate", 1):
+        x = ctx("clip", x, ctx.scalar_like(x, -largest), ctx.scalar_like(x, largest))
     return ctx.cast(x, dtype)
 
 

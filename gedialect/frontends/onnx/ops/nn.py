@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from gedialect.errors import GeError, UnsupportedError
 from gedialect.frontends.onnx.context import Context, Node
-from gedialect.frontends.onnx.ops.windows import DATA_FORMAT, Window, window_of
+from gedialect.frontends.onnx.ops.windows import DATA_FORMAT, Window, padded_window
 from gedialect.frontends.onnx.registry import onnx_op
 from gedialect.frontends.onnx.values import Value
 from gedialect.ir.spec import DYNAMIC
@@ -76,9 +78,9 @@ def einsum(ctx: Context, node: Node) -> Value:
 
 
 # ---------------------------------------------------------------------- pooling
-def _pool_window(ctx: Context, node: Node) -> tuple[Value, Window, bool]:
-    x = node.input(0)
-    window = window_of(ctx, node, x, node.ints("kernel_shape"))
+def _pool_window(ctx: Context, node: Node, fill: float | None = None) -> tuple[Value, Window, bool]:
+    """(x, window, whether it is 1-D made 2-D); ``fill`` is what padding of an unknown amount may hold."""
+    x, window = padded_window(ctx, node, node.input(0), node.ints("kernel_shape"), fill)
     n = len(window.ksize)
     if n == 1:
         return ctx("unsqueeze", x, axes=[2]), window.widened(), True
@@ -93,7 +95,8 @@ def _unwiden(ctx: Context, y: Value, flat: bool) -> Value:
 
 @onnx_op("MaxPool")
 def max_pool(ctx: Context, node: Node) -> Value | Sequence[Value]:
-    x, window, flat = _pool_window(ctx, node)
+    lowest = -np.inf if ctx.dtype(node.input(0)).is_float else None
+    x, window, flat = _pool_window(ctx, node, None if node.wants(1) else lowest)
     attrs: dict[str, Any] = {
         "ksize": window.ksize,
         "strides": window.strides,

@@ -310,7 +310,13 @@ def depth_to_space(ctx: Context, node: Node) -> Value:
 
 @onnx_op("SpaceToDepth")
 def space_to_depth(ctx: Context, node: Node) -> Value:
-    return ctx("space_to_depth", node.input(0), block_size=node.int("blocksize"), mode="DCR", data_format="NCHW")
+    return ctx(
+        "space_to_depth",
+        node.input(0),
+        block_size=node.int("blocksize"),
+        mode=node.str("mode", "DCR"),
+        data_format="NCHW",
+    )
 
 
 @onnx_op("Constant")
