@@ -147,4 +147,4 @@ def atomic_output(path: str) -> Generator[str]:
 
 def _write_error(path: str, error: OSError) -> GeError:
     reason = error.strerror or type(error).__name__
-    return GeError(f"cannot write: {reason}", code="GE1006", where=path, hint="check the folder and its permissions")
+    return GeError(f"cannot write: {reason}", code="GE1012", where=path, hint="check the folder and its permissions")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gedialect.cli.common import ArgumentParser, atomic_output, run
 from gedialect.errors import UsageError
+from gedialect.frontends import KINDS
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -23,8 +24,6 @@ examples:
 Weights above 1 kB stay where they are: keep the model file beside the text. Weights that do not lie in the model
 file as plain bytes are written to FILE.weights.bin.
 exit codes: 0 fine, 1 error, 2 wrong usage"""
-
-KINDS = (".onnx",)
 
 
 def command(arguments: Sequence[str]) -> int:
@@ -43,7 +42,7 @@ def command(arguments: Sequence[str]) -> int:
     from gedialect.ir.input_shapes import parse_input_shapes
 
     shapes = None if options.input_shape is None else parse_input_shapes(options.input_shape)
-    from gedialect.frontends.onnx import import_model
+    from gedialect.frontends import import_model
 
     module = import_model(options.model, shapes)
     if options.output is None:

@@ -55,7 +55,7 @@ def error_of(outcome) -> re.Match[str]:
         (["model.tflite"], 2, "GE1007", "unknown kind of file .tflite"),
         (["noextension"], 2, "GE1007", "unknown kind of file"),
         (["missing.mlir"], 1, "GE1002", "No such file"),
-        (["FILE", "-o", "/nosuch/folder/out.mlir"], 1, "GE1006", "cannot write"),
+        (["FILE", "-o", "/nosuch/folder/out.mlir"], 1, "GE1012", "cannot write"),
     ],
 )
 def test_usage_and_files(good: str, arguments: list[str], code: int, error: str, says: str):
