@@ -68,9 +68,9 @@ def _window_fits(op: GeOp) -> bool:
     return op.name in WINDOW_OPS and all(s.dtype.name in CUBE_DTYPES and 0 not in s.shape for s in specs)
 
 
-CUBE_OPS = frozenset(("ge.matmul", "ge.conv2d", "ge.conv2d_transpose", "ge.conv3d"))
+CUBE_OPS: frozenset[str] = frozenset()
 """Ops a cube generator exists for."""
-WINDOW_OPS = frozenset(("ge.max_pool2d", "ge.avg_pool2d", "ge.lrn", "ge.resize"))
+WINDOW_OPS: frozenset[str] = frozenset()
 """Ops a window generator exists for."""
 MOVE_OPS = frozenset(("ge.concat", "ge.pad", "ge.gather"))
 """Ops with a generator of their own that are no strided reads."""

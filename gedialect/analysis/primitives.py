@@ -58,6 +58,10 @@ def _keep_dims(op: GeOp) -> None:
     op.erase()
 
 
+STRIDED = (FusionClass.VIEW, FusionClass.DATA_MOVEMENT, FusionClass.BROADCAST)
+"""Classes of ops that may read an operand by strides."""
+
+
 @dataclass(frozen=True)
 class Profile:
     """What grouping needs to know of an op's primitives.
@@ -117,8 +121,13 @@ def profile_block(ops: Iterable[Operation]) -> Profile:
             stages = max(stages, level)
         elif op.PRIMITIVE is not None and op.FUSION_CLASS is FusionClass.ELEMENTWISE:
             domain = broadcast(domain, *(s.shape for s in specs), spec_of(op.results[0].type).shape)
-        elif op.name != "ge.reshape" or op.operands[0] not in depth:  # a computed value may be stored reshaped
+        elif op.operands[0] in depth:  # a computed value may be stored under another shape, not computed with
+            if op.name != "ge.reshape" or any(not isinstance(u.operation, YieldOp) for u in op.results[0].uses):
+                other.append(op.name)
+        elif op.FUSION_CLASS not in STRIDED:
             other.append(op.name)
+        else:
+            continue  # a strided read of an operand
         if op.PRIMITIVE is not None:
             dtypes = (*(spec_of(r.type).dtype.name for r in op.results), *(s.dtype.name for s in specs))
             calls.append((type(op), dtypes))

@@ -56,6 +56,7 @@ class ModuleEmitter:
             workspace=_int_attribute(self.function, "ge.workspace"),
             inputs=[t.nbytes for t in self.inputs],
             outputs=[t.nbytes for t in self.outputs],
+            weights=0,
         )
         self.memory = memory
         self.writer = ModelWriter(name, memory)
@@ -95,7 +96,8 @@ class ModuleEmitter:
         if value not in self.const_args:
             spec = spec_of(value.type)
             node = self.writer.unique(self._name(value))
-            self.const_args[value] = self.graph.add_const(node, _desc(spec), self._source(value, spec))
+            place = self.graph.add_const(node, _desc(spec), self._source(value, spec))
+            self.const_args[value] = Arg("weight", place.offset, spec.nbytes)
             self.nodes[value] = (node, 0)
         return self.const_args[value]
 

@@ -10,6 +10,8 @@ from gedialect.dialects.ge.fusion import FusionOp
 from gedialect.dialects.npu import KernelOp
 from gedialect.errors import UnsupportedError
 from gedialect.targets import Target
+from lowering.emit.kernel import emit_kernel
+from lowering.transforms.npu_allocate import allocate_kernel
 
 
 class Generator(Protocol):
@@ -53,6 +55,12 @@ def generator_of(fusion: FusionOp) -> Generator:
 
         return move
     raise UnsupportedError(f"no kernel for a group of {', '.join(sorted(names))}", code="GE1205")
+
+
+def finish_kernel(kernel: KernelOp, target: Target) -> KernelOp:
+    """Addresses and flags for a kernel as a generator writes it."""
+    allocate_kernel(kernel, target)
+    return kernel
 
 
 def kernel_bytes(fusion: FusionOp, name: str, target: Target) -> bytes:

@@ -1,0 +1,191 @@
+"""From a model to an executable: import, the level's pipeline, lowering, an OM in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.utils.arg_spec import parse_pipeline
+
+from gedialect.analysis.graph import graph_function
+from gedialect.analysis.opcount import count_ops
+from gedialect.api.executable import Executable, ShapedExecutable
+from gedialect.api.report import Report
+from gedialect.errors import GeError, UsageError
+from gedialect.interpreter import input_names
+from gedialect.ir.context import GeContext
+from gedialect.ir.registry import pass_factories
+from gedialect.ir.spec import DYNAMIC, spec_of
+from gedialect.pipelines import level_number, pass_name, pipeline
+from gedialect.targets import load_target
+
+if TYPE_CHECKING:
+    import onnx
+
+Progress = Callable[[str], None]
+Shapes = Mapping[str, Sequence[int]]
+PRECISIONS = ("origin", "fp16")
+
+
+def compile(  # noqa: A001 - the name the interface fixes
+    model: str | os.PathLike[str] | onnx.ModelProto | ModuleOp,
+    *,
+    level: str | int = "O2",
+    target: str = "ascend910b1",
+    precision: str = "origin",
+    input_shapes: Shapes | None = None,
+    time: bool = False,
+) -> Executable | ShapedExecutable:
+    """Compile a model (a path, an ``onnx.ModelProto``, which is not changed, or a ge module).
+
+    With input sizes unknown after ``input_shapes`` the result compiles at its first run. Raises
+    ``GeError``: GE10xx for a bad model or option, ``UnsupportedError`` with every op that is missing.
+    """
+    level_number(level)
+    load_target(target)
+    _check_precision(precision)
+    module = import_source(model, input_shapes)
+    unknown = unknown_sizes(module)
+    if not unknown:
+        return compile_module(module, level=level, target=target, precision=precision, time=time)
+
+    def compile_for(shapes: dict[str, tuple[int, ...]]) -> Executable:
+        fixed = import_source(model, {**(input_shapes or {}), **shapes})
+        return compile_module(fixed, level=level, target=target, precision=precision, time=time)
+
+    return ShapedExecutable(compile_for, input_names(graph_function(module)), shape_hint(unknown))
+
+
+def _check_precision(precision: str) -> None:
+    if precision not in PRECISIONS:
+        raise UsageError(f"unknown precision {precision}", code="GE1001", hint=f"one of {', '.join(PRECISIONS)}")
+
+
+def import_source(
+    model: str | os.PathLike[str] | onnx.ModelProto | ModuleOp, input_shapes: Shapes | None = None
+) -> ModuleOp:
+    """The ge module of a model file, text file, ``onnx.ModelProto`` or module (which is not changed)."""
+    if isinstance(model, ModuleOp):
+        return _specialized(model.clone(), input_shapes)
+    if isinstance(model, str | os.PathLike):
+        path = os.fspath(model)
+        if path.endswith(".mlir"):
+            return _specialized(parse_file(path), input_shapes)
+        from gedialect.frontends import import_model
+
+        return import_model(path, input_shapes=input_shapes)
+    from gedialect.frontends.onnx import import_model as import_onnx
+
+    return import_onnx(model, input_shapes=input_shapes)
+
+
+def parse_file(path: str) -> ModuleOp:
+    """A verified ge module from text; GE11xx with the line at fault."""
+    from gedialect.ir.parser import parse_module
+    from gedialect.ir.verifier import verify
+    from gedialect.ir.weights import STORE
+
+    try:
+        with open(path, "rb") as handle:
+            text = handle.read()
+    except OSError as error:
+        raise GeError(f"cannot read: {error.strerror}", code="GE1002", where=path, hint="check the path") from None
+    folder = os.path.dirname(os.path.abspath(path))
+    if folder not in STORE.search:
+        STORE.search.append(folder)
+    module = parse_module(GeContext(), text, path)
+    verify(module, file=path)
+    return module
+
+
+def _specialized(module: ModuleOp, input_shapes: Shapes | None) -> ModuleOp:
+    if input_shapes:
+        from gedialect.transforms.specialize_shapes import specialize
+
+        specialize(module, input_shapes)
+    return module
+
+
+def unknown_sizes(module: ModuleOp) -> dict[str, tuple[int, ...]]:
+    """Inputs with unknown sizes, by name."""
+    function = graph_function(module)
+    specs = map(spec_of, function.function_type.inputs)
+    return {n: s.shape for n, s in zip(input_names(function), specs, strict=True) if DYNAMIC in s.shape}
+
+
+def shape_hint(unknown: Mapping[str, Sequence[int]]) -> str:
+    """A ready ``--input-shape`` for inputs with unknown sizes (1 for each)."""
+    text = ";".join(f"{n}:{','.join('1' if d == DYNAMIC else str(d) for d in s)}" for n, s in unknown.items())
+    return f'give them, for instance --input-shape "{text}"'
+
+
+def compile_module(
+    module: ModuleOp,
+    *,
+    level: str | int = "O2",
+    target: str = "ascend910b1",
+    precision: str = "origin",
+    time: bool = False,
+    progress: Progress | None = None,
+    name: str = "model",
+) -> Executable:
+    """Compile a ge module with static shapes, which is changed: it holds all decisions afterwards."""
+    from lowering.emit.module import ModuleEmitter
+
+    report = Report(target=target, level=f"O{level_number(level)}", precision=precision)
+    decide(module, level=level, target=target, precision=precision, report=report, progress=progress)
+    if progress is not None:
+        progress("emit")
+    emitter = ModuleEmitter(module, load_target(target), name)
+    emitter.emit()
+    function = graph_function(module)
+
+    def number(key: str) -> int:
+        attr = function.attributes.get(key)
+        return attr.value.data if isinstance(attr, IntegerAttr) else 0
+
+    report.kernels = len(emitter.emitted_kernels)
+    report.kernel_list = emitter.emitted_kernels
+    report.host_ops = emitter.host_ops
+    report.ops = count_ops(module)
+    report.workspace_bytes = number("ge.workspace")
+    report.workspace_bytes_no_reuse = number("ge.workspace_no_reuse")
+    report.workspace_lower_bound = number("ge.workspace_lower_bound")
+    report.weight_bytes = emitter.writer.weights.size
+    return Executable.from_om(emitter.build(report.as_dict()))
+
+
+def decide(
+    module: ModuleOp,
+    *,
+    level: str | int = "O2",
+    target: str = "ascend910b1",
+    precision: str = "origin",
+    report: Report | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Run the level's pipeline on a module; ``report.stages`` gets the op count after each step."""
+    load_target(target)
+    _check_precision(precision)
+    if unknown := unknown_sizes(module):
+        raise GeError(f"input sizes are unknown: {', '.join(unknown)}", code="GE1007", hint=shape_hint(unknown))
+    ctx = GeContext()
+    factories = pass_factories()
+    stages = [] if report is None else report.stages
+    stages.append({"stage": "import", "ops": count_ops(module)})
+    for text in pipeline(level, target=target):
+        name = pass_name(text)
+        if progress is not None:
+            progress(name)
+        (spec,) = parse_pipeline(text)
+        cls = factories[name]() if name in factories else _xdsl_pass(name)
+        cls.from_spec(spec).apply(ctx, module)
+        stages.append({"stage": name, "ops": count_ops(module)})
+
+
+def _xdsl_pass(name: str) -> Any:
+    from xdsl.transforms import get_all_passes
+
+    return get_all_passes()[name]()

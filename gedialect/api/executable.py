@@ -1,0 +1,119 @@
+"""A compiled model that runs on the simulated NPU."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gedialect.api.report import Report
+from gedialect.errors import GeError
+from gedialect.runtime.loader import LoadedModel, load_om
+from gedialect.runtime.loader import load as load_file
+from gedialect.runtime.session import Session
+
+if TYPE_CHECKING:
+    from gedialect.binary.om import OmFile
+
+Array = npt.NDArray[Any]
+CACHE_SIZE = 16
+"""Shapes an executable with unknown sizes keeps compiled; the least recently used goes first."""
+
+
+class Executable:
+    """One OM, in memory or from a file."""
+
+    def __init__(self, om: OmFile | None, model: LoadedModel):
+        self._om = om
+        self._model = model
+        self._session: dict[bool, Session] = {}
+        self.report = Report.from_dict(model.report)
+
+    @classmethod
+    def from_om(cls, om: OmFile) -> Executable:
+        return cls(om, load_om(om))
+
+    @property
+    def input_names(self) -> list[str]:
+        return [t.name for t in self._model.inputs]
+
+    @property
+    def output_names(self) -> list[str]:
+        return [t.name for t in self._model.outputs]
+
+    def run(self, inputs: Mapping[str, Any] | Sequence[Any], *, sanitize: bool = False) -> dict[str, Array]:
+        """Outputs by name, in order, with the model's exact dtypes and shapes; GE1004 for inputs that do not fit.
+
+        ``inputs`` is a dict by name or a list in order; ``sanitize`` checks every kernel while it runs.
+        """
+        if sanitize not in self._session:
+            self._session[sanitize] = Session(self._model, sanitize=sanitize)
+        return self._session[sanitize].run(inputs)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the OM: to a temporary file first, then renamed."""
+        from gedialect.binary.om import write_om
+
+        write_om(self._om if self._om is not None else self._model.om, path)
+
+
+class ShapedExecutable:
+    """An executable whose input sizes were unknown: compiled at the first run for the shapes it sees.
+
+    ``variants`` counts compilations kept; ``report`` is that of the last one run.
+    """
+
+    def __init__(
+        self, compile_for: Callable[[dict[str, tuple[int, ...]]], Executable], names: Sequence[str], missing: str
+    ):
+        self._compile = compile_for
+        self._names = list(names)
+        self._missing = missing
+        self._variants: OrderedDict[tuple[tuple[int, ...], ...], Executable] = OrderedDict()
+        self._last: Executable | None = None
+
+    @property
+    def variants(self) -> int:
+        return len(self._variants)
+
+    @property
+    def report(self) -> Report:
+        if self._last is None:
+            raise GeError("nothing is compiled yet: the input sizes are unknown", code="GE1007", hint=self._missing)
+        return self._last.report
+
+    @property
+    def input_names(self) -> list[str]:
+        return list(self._names)
+
+    def run(self, inputs: Mapping[str, Any] | Sequence[Any], *, sanitize: bool = False) -> dict[str, Array]:
+        """As ``Executable.run``; compiles for the shapes of ``inputs`` unless that was done before."""
+        if not isinstance(inputs, Mapping):
+            if len(inputs) != len(self._names):
+                raise GeError(f"{len(self._names)} inputs are needed, got {len(inputs)}", code="GE1004")
+            inputs = dict(zip(self._names, inputs, strict=True))
+        shapes = {name: tuple(np.asarray(value).shape) for name, value in inputs.items()}
+        key = tuple(shapes.get(name, ()) for name in self._names)
+        found = self._variants.pop(key, None)
+        if found is None:
+            found = self._compile(shapes)
+            while len(self._variants) >= CACHE_SIZE:
+                self._variants.popitem(last=False)
+        self._variants[key] = found
+        self._last = found
+        return found.run(inputs, sanitize=sanitize)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """GE1007: an OM needs its sizes."""
+        raise GeError(
+            "cannot save: the input sizes are unknown", code="GE1007", where=os.fspath(path), hint=self._missing
+        )
+
+
+def load(path: str | os.PathLike[str]) -> Executable:
+    """An executable from an OM file; GE1011 or GE13xx if it is damaged."""
+    return Executable(None, load_file(path))

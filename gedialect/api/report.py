@@ -1,0 +1,47 @@
+"""What a compilation did, as attributes and as JSON; kept inside the OM."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+
+@dataclass
+class Report:
+    """Sizes in bytes; ``latency_us`` is None unless timing was asked for.
+
+    ``kernel_list`` has one entry per launch ({name, kind, nodes, blocks}), ``host_ops`` one per host task
+    ({op, node}), ``stages`` one per step of the pipeline ({stage, ops}); ``ops`` counts ops after
+    optimisation without views and const-derived ones; ``gm_bytes`` is moved by kernels in one run.
+    """
+
+    kernels: int = 0
+    kernel_list: list[dict[str, Any]] = field(default_factory=lambda: [])
+    host_ops: list[dict[str, str]] = field(default_factory=lambda: [])
+    ops: int = 0
+    workspace_bytes: int = 0
+    workspace_bytes_no_reuse: int = 0
+    workspace_lower_bound: int = 0
+    weight_bytes: int = 0
+    gm_bytes: int = 0
+    latency_us: float | None = None
+    stages: list[dict[str, Any]] = field(default_factory=lambda: [])
+    target: str = ""
+    level: str = ""
+    precision: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+    def json(self) -> str:
+        """The report as JSON text."""
+        return json.dumps(self.as_dict(), indent=2)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Report:
+        """From JSON values; unknown keys of newer files are left out."""
+        known = {f.name for f in fields(cls)}
+        return cls(**{k: v for k, v in values.items() if k in known})

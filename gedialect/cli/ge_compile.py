@@ -1,0 +1,109 @@
+"""``ge-compile``: a model to an OM, or to the text of any step on the way."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from gedialect.cli.common import ArgumentParser, atomic_output, run
+from gedialect.errors import UnsupportedError, UsageError
+
+PROG = "ge-compile"
+EXAMPLE = """\
+examples:
+  ge-compile model.onnx -o model.om                              compile at O2 for the default target
+  ge-compile model.onnx -o model.om --input-shape "x:1,3,224,224" --report report.json
+  ge-compile model.onnx -o decided.mlir --emit ge -O1            the graph with every decision, as text
+  ge-compile model.onnx -o kernels.mlir --emit npu               the kernels, as text
+exit codes: 0 fine, 1 error, 2 wrong usage"""
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Run ge-compile on ``arguments``; raises ``GeError``."""
+    parser = ArgumentParser(PROG, description="Compile a model for the NPU.", epilog=EXAMPLE)
+    parser.add_argument("model", metavar="MODEL", help="model file (.onnx) or ge text (.mlir)")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
+    levels = parser.add_mutually_exclusive_group()
+    for n, text in enumerate(("what is needed to run", "exact simplification", "the default", "search")):
+        levels.add_argument(f"-O{n}", dest="level", action="store_const", const=f"O{n}", help=text)
+    parser.set_defaults(level="O2")
+    parser.add_argument("--target", default="ascend910b1", help="chip to compile for (default: %(default)s)")
+    parser.add_argument("--precision", choices=("origin", "fp16"), default="origin", help="default: the model's types")
+    parser.add_argument("--emit", choices=("ge", "npu", "om"), default="om", help="what to write (default: om)")
+    parser.add_argument("--input-shape", metavar="SHAPES", help='sizes of inputs: "x:1,3,224,224;y:1,8"')
+    parser.add_argument("--report", metavar="R.json", help="write what was done as JSON")
+    parser.add_argument("--time", action="store_true", help="predict the latency on the target")
+    parser.add_argument("--no-host-fallback", action="store_true", help="an op that no kernel covers is an error")
+    options = parser.parse_args(arguments)
+    _compile(options)
+    return 0
+
+
+def _compile(options: argparse.Namespace) -> None:
+    from gedialect.frontends import KINDS
+
+    extension = os.path.splitext(options.model)[1].lower()
+    if extension not in (*KINDS, ".mlir"):
+        raise UsageError(
+            "unknown kind of model file", where=options.model, hint=f"{PROG} reads {', '.join(KINDS)} and .mlir files"
+        )
+    from gedialect import api
+    from gedialect.api.compiler import decide
+    from gedialect.cli.progress import steps
+    from gedialect.ir.input_shapes import parse_input_shapes
+
+    shapes = None if options.input_shape is None else parse_input_shapes(options.input_shape)
+    with steps(f"compiling {os.path.basename(options.model)}") as progress:
+        progress("import")
+        module = api.import_source(options.model, shapes)
+        if options.emit != "om" and options.report is None and not options.no_host_fallback:
+            decide(module, level=options.level, target=options.target, precision=options.precision, progress=progress)
+            executable = None
+        else:
+            name = os.path.splitext(os.path.basename(options.model))[0]
+            executable = api.compile_module(
+                module,
+                level=options.level,
+                target=options.target,
+                precision=options.precision,
+                time=options.time,
+                progress=progress,
+                name=name,
+            )
+    if executable is not None and options.no_host_fallback and executable.report.host_ops:
+        ops = [f"{entry['op']} (node {entry['node']})" for entry in executable.report.host_ops]
+        raise UnsupportedError(
+            f"{len(ops)} ops have no kernel",
+            code="GE1206",
+            where=options.model,
+            hint="leave out --no-host-fallback to run them on the host",
+            details=tuple(ops),
+        )
+    match options.emit:
+        case "ge":
+            from gedialect.cli.ge_import import write_module
+
+            write_module(module, options.output)
+        case "npu":
+            from gedialect.targets import load_target
+            from lowering.transforms.lower_kernels import kernels_module
+
+            with atomic_output(options.output) as name, open(name, "w", encoding="utf-8") as out:
+                out.write(f"{kernels_module(module, load_target(options.target))}\n")
+        case _:
+            assert executable is not None
+            executable.save(options.output)
+    if options.report is not None and executable is not None:
+        with atomic_output(options.report) as name, open(name, "w", encoding="utf-8") as out:
+            out.write(executable.report.json() + "\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit code (0 fine, 1 error, 2 usage)."""
+    return run(PROG, command, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+"""``ge-run``: run an OM, a model or ge text on given inputs, and check the result."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gedialect.cli.common import ArgumentParser, atomic_output, run
+from gedialect.errors import EXIT_CHECK_FAILED, GeError, UsageError
+
+PROG = "ge-run"
+EXAMPLE = """\
+examples:
+  ge-run model.om --inputs in.npz --outputs out.npz
+  ge-run model.onnx --inputs in.npz --check onnxruntime          compile at O2, run, compare
+  ge-run model.om --inputs case.npz --check npz                  compare with the out:NAME arrays of the file
+  ge-run decided.mlir --inputs in.npz                            the interpreter, no simulator
+keys of the .npz are input names, or in:NAME and out:NAME
+exit codes: 0 fine, 1 error, 2 wrong usage, 3 the check failed"""
+TOLERANCE = {"f32": 1e-4, "f16": 2e-2, "bf16": 5e-2, "f64": 1e-4}
+"""Largest difference allowed by --check, relative to the largest expected value; other types are exact."""
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Run ge-run on ``arguments``; raises ``GeError``."""
+    parser = ArgumentParser(PROG, description="Run a compiled or a source model.", epilog=EXAMPLE)
+    parser.add_argument("model", metavar="MODEL", help=".om, .onnx or .mlir")
+    parser.add_argument("--inputs", metavar="IN.npz", required=True, help="input arrays")
+    parser.add_argument("--outputs", metavar="OUT.npz", help="write the outputs, keyed by name")
+    parser.add_argument("--check", choices=("onnxruntime", "npz"), help="compare with onnxruntime or the input file")
+    parser.add_argument("--model", dest="reference", metavar="M.onnx", help="model for --check onnxruntime")
+    parser.add_argument("--time", action="store_true", help="predict the latency on the target")
+    parser.add_argument("--sanitize", action="store_true", help="check every kernel while it runs")
+    options = parser.parse_args(arguments)
+    return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    extension = os.path.splitext(options.model)[1].lower()
+    if extension not in (".om", ".onnx", ".mlir"):
+        raise UsageError("unknown kind of file", where=options.model, hint=f"{PROG} runs .om, .onnx and .mlir files")
+    reference = options.reference or (options.model if extension == ".onnx" else None)
+    if options.check == "onnxruntime" and reference is None:
+        raise UsageError("--check onnxruntime needs the source model", where=PROG, hint="give --model M.onnx")
+    arrays = _load(options.inputs)
+    inputs = {k.removeprefix("in:"): v for k, v in arrays.items() if not k.startswith("out:")}
+    outputs = _execute(options, extension, inputs)
+    for name, value in outputs.items():
+        print(f"{name}: {value.dtype}{list(value.shape)}")
+    if options.outputs is not None:
+        import numpy as np
+
+        with atomic_output(options.outputs) as name, open(name, "wb") as out:
+            np.savez(out, **outputs)
+    if options.check is None:
+        return 0
+    if options.check == "npz":
+        expected = {k.removeprefix("out:"): v for k, v in arrays.items() if k.startswith("out:")}
+        if not expected:
+            raise GeError("the file holds no out:NAME arrays", code="GE1004", where=options.inputs)
+    else:
+        expected = run_onnxruntime(reference, inputs)
+    return _compare(outputs, expected)
+
+
+def _load(path: str) -> dict[str, Any]:
+    import zipfile
+
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {k: file[k] for k in file.files}
+    except OSError as error:
+        raise GeError(f"cannot read: {error.strerror or error}", code="GE1002", where=path) from None
+    except (ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise GeError(f"not an .npz file: {error}", code="GE1003", where=path) from None
+
+
+def _execute(options: argparse.Namespace, extension: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    from gedialect import api
+
+    if extension == ".mlir":
+        from gedialect import interpreter
+
+        return interpreter.run(api.import_source(options.model), inputs)
+    from gedialect.cli.progress import steps
+
+    with steps(f"running {os.path.basename(options.model)}"):
+        if extension == ".om":
+            executable = api.load(options.model)
+        else:
+            shapes = {k: tuple(v.shape) for k, v in inputs.items()}
+            executable = api.compile(options.model, input_shapes=shapes, time=options.time)
+        outputs = executable.run(inputs, sanitize=options.sanitize)
+    if options.time:
+        latency = executable.report.latency_us
+        print("latency: not predicted, compile with --time" if latency is None else f"latency: {latency:.1f} us")
+    return outputs
+
+
+def run_onnxruntime(path: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Outputs of onnxruntime with its graph optimisation off, one thread; GE1008 if it is not installed or fails."""
+    try:
+        import onnxruntime as ort
+    except ImportError:
+        raise GeError("onnxruntime is not installed", code="GE1008", hint="pip install 'gedialect[verify]'") from None
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    try:
+        session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        names = [o.name for o in session.get_outputs()]
+        return dict(zip(names, session.run(names, dict(inputs)), strict=True))
+    except Exception as error:  # its exceptions share no base class
+        raise GeError(f"onnxruntime cannot run it: {str(error)[:300]}", code="GE1008", where=path) from None
+
+
+def difference(got: Any, expected: Any) -> float:
+    """Largest difference relative to the largest finite expected value; inf where nan or inf differ."""
+    import numpy as np
+
+    if got.shape != expected.shape or got.dtype != expected.dtype:
+        return float("inf")
+    if got.size == 0:
+        return 0.0
+    g, e = got.astype(np.float64), expected.astype(np.float64)
+    fine = np.isfinite(e)
+    if not np.array_equal(g[~fine], e[~fine], equal_nan=True) or not np.isfinite(g[fine]).all():
+        return float("inf")
+    if not fine.any():
+        return 0.0
+    return float(np.abs(g[fine] - e[fine]).max() / max(float(np.abs(e[fine]).max()), 1e-30))
+
+
+def _compare(outputs: Mapping[str, Any], expected: Mapping[str, Any]) -> int:
+    from gedialect.ir import dtypes
+
+    failed = False
+    for name, want in expected.items():
+        if name not in outputs:
+            print(f"{name}: missing")
+            failed = True
+            continue
+        error = difference(outputs[name], want)
+        limit = TOLERANCE.get(dtypes.from_numpy(want.dtype).name, 0.0)
+        good = error <= limit
+        failed = failed or not good
+        print(
+            f"{name}: {'equal' if error == 0 else f'largest relative difference {error:.2e}'} "
+            f"({'ok' if good else 'FAILED'}, limit {limit:g})"
+        )
+    return EXIT_CHECK_FAILED if failed else 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit code (0 fine, 1 error, 2 usage, 3 check failed)."""
+    return run(PROG, command, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
