@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import NoneAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneAttr, TensorType
 from xdsl.ir import Attribute
 
 from gedialect.errors import UnsupportedError
@@ -18,7 +18,7 @@ from gedialect.ir import dtypes
 from gedialect.ir.dtypes import DType
 
 DYNAMIC = -1
-"""An unknown size; printed ``?``."""
+"""An unknown size; printed ``?``. In a ``TensorType`` it is xDSL's own number, ``DYNAMIC_INDEX``."""
 
 AnyTensor = TensorType[Any]
 
@@ -70,13 +70,14 @@ def spec_of(type_: Attribute) -> Spec:
         dtype = dtypes.from_xdsl(tensor.element_type)
     except KeyError:
         raise UnsupportedError(f"element type {tensor.element_type} is not supported", code="GE1203") from None
-    return Spec(dtype, tuple(tensor.get_shape()), encoding)
+    return Spec(dtype, tuple(DYNAMIC if d == DYNAMIC_INDEX else d for d in tensor.get_shape()), encoding)
 
 
 @lru_cache(maxsize=65536)
 def tensor_type(spec: Spec) -> AnyTensor:
     """The tensor type of a spec."""
     element = dtypes.to_xdsl(spec.dtype)
+    shape = [DYNAMIC_INDEX if d == DYNAMIC else d for d in spec.shape]
     if spec.encoding is None:
-        return TensorType(element, spec.shape)
-    return TensorType(element, spec.shape, spec.encoding)
+        return TensorType(element, shape)
+    return TensorType(element, shape, spec.encoding)
