@@ -197,7 +197,7 @@ class Context:
     def known_ints(self, v: Value | None) -> list[int] | None:
         """The elements of a small integer constant, else None."""
         array = self.known(v)
-        return None if array is None else [int(i) for i in array.reshape(-1)]
+        return None if array is None or array.dtype.kind not in "iub" else [int(i) for i in array.reshape(-1)]
 
     def partial_ints(self, v: Value | None) -> Partial | None:
         """The elements of an integer tensor as far as they are known (None where not); None if nothing is."""

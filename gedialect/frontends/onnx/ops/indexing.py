@@ -166,10 +166,11 @@ def one_hot(ctx: Context, node: Node) -> Value:
         ctx.reshape(ctx("slice", values, None, None, None, begin=[i], end=[i + 1], axes=[0], strides=[1]), [])
         for i in (0, 1)
     )
+    depth = ctx.cast(depth, dtypes.I64)
     known = ctx.known_ints(depth)
     if known is not None:
         return ctx("one_hot", indices, None, on, off, depth=known[0], axis=axis)
-    depth = ctx.reshape(ctx.cast(depth, dtypes.I64), [])
+    depth = ctx.reshape(depth, [])
     return ctx("one_hot", indices, depth, on, off, axis=axis)
 
 
