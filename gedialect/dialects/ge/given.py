@@ -45,9 +45,8 @@ def unknown_shape(attrs: Attrs, operand: Spec | None, name: str) -> tuple[int, .
     return (DYNAMIC,) * operand.shape[0]
 
 
-def one_of(attrs: Attrs, name: str, values: Sequence[str]) -> str:
-    """A string attribute with a fixed set of values; GE1005 for others."""
+def one_of(attrs: Attrs, name: str, values: Sequence[str | None]) -> None:
+    """GE1005 unless a string attribute has one of these values (None: it may be absent)."""
     value = attrs.get(name)
     if value not in values:
-        raise mismatch(f'{name} = "{value}" is not one of {", ".join(values)}')
-    return str(value)
+        raise mismatch(f'{name} = "{value}" is not one of {", ".join(v for v in values if v is not None)}')

@@ -262,7 +262,7 @@ class SpaceToDepthOp(MoveOp):
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
-        one_of(attrs, "mode", ("DCR", "CRD", None))  # pyright: ignore[reportArgumentType]
+        one_of(attrs, "mode", ("DCR", "CRD", None))
         return [_blocked(attrs, operands[0], grow=False)]
 
     @staticmethod

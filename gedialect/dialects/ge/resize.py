@@ -44,7 +44,8 @@ class ResizeOp(GeOp):
     ``nearest_mode`` rounds it. Absent optional attributes stand for ONNX's defaults: nearest_mode
     round_prefer_floor, cubic_coeff_a -0.75, exclude_outside false, extrapolation_value 0, antialias false,
     keep_aspect_ratio_policy stretch. ``roi`` (starts, then ends, relative) is for tf_crop_and_resize.
-    Integers are interpolated in f32 and truncated. With antialias, cells outside x are always excluded.
+    Integers are interpolated in f32 and truncated. exclude_outside has no effect on nearest, nor on linear
+    without antialias (as in onnxruntime).
     """
 
     name = "ge.resize"
@@ -153,7 +154,8 @@ def coordinates(mode: str, size: int, old: int, scale: float, crop: tuple[float,
             return (at + half) / s - half if size > 1 else np.zeros(size, np.float32)
         case "half_pixel_symmetric":
             adjust = np.float32(size) / (s * np.float32(old))
-            return np.float32(old / 2) * (1 - adjust) + (at + half) / s - half
+            offset = np.float32(old / 2) * (1 - adjust)
+            return (offset + (at + half).astype(np.float64) / s - half).astype(np.float32)
         case "tf_crop_and_resize":
             start, end = np.float32(crop[0]), np.float32(crop[1])
             if size <= 1:
@@ -193,9 +195,10 @@ def _resample(attrs: Attrs, x: Any, axis: int, at: Any, scale: float) -> Any:
     distance = (steps - (at - base)[:, None]).astype(np.float64) * stretch
     weights = _linear(distance) if attrs.mode == "linear" else _cubic(distance, attrs.cubic_coeff_a)
     taps = base[:, None].astype(np.int64) + steps
-    if antialias or (attrs.exclude_outside and attrs.mode == "cubic"):
+    exclude = attrs.exclude_outside and (antialias or attrs.mode == "cubic")
+    if exclude:
         weights = np.where((taps >= 0) & (taps <= last), weights, 0)
-    if antialias or attrs.exclude_outside:
+    if antialias or exclude:
         weights = weights / weights.sum(1, keepdims=True)
     taps, weights = np.clip(taps, 0, last), weights.astype(x.dtype)
     trailing = [1] * (x.ndim - 1 - axis)
