@@ -62,6 +62,27 @@ def compile_variant(
     return env["match"]
 
 
+def needed_classes(variant: Variant) -> frozenset[type[Operation]]:
+    """Op classes that must make an operand of the root, whatever the operand order."""
+    found = (root_class(a) for a in node_of(variant.before[0]).args)
+    return frozenset(c for c in found if c is not None)
+
+
+def root_class(p: Pattern | None) -> type[GeOp] | None:
+    """The only op class that can make a value of this pattern."""
+    match p:
+        case Number():
+            return ConstantOp
+        case Capture() if p.kind == "number":
+            return ConstantOp
+        case Node():
+            return p.cls
+        case ResultOf():
+            return p.node.cls
+        case _:
+            return None
+
+
 # ---------------------------------------------------------------- what generated code calls
 def inside(op: Operation, matched: Sequence[Operation]) -> bool:
     """Whether all users of the op's results are part of the match."""
@@ -275,35 +296,20 @@ class _Generator:
                              self.ops[id(node)])
                 self.match_value(other, second, pending)
                 continue
-            classes = (self.root_class(a), self.root_class(b))
+            classes = (root_class(a), root_class(b))
             if None not in classes and classes[0] is not classes[1]:
                 k = "ConstantOp" if classes[0] is ConstantOp else self.const(classes[0])
                 self.emit(f"{first}, {second} = ({s0}, {s1}) if type({s0}.owner) is {k} else ({s1}, {s0})")
             else:
                 self.loop(f"for {first}, {second} in (({s0}, {s1}), ({s1}, {s0})):")
-            for child, value in sorted(((a, first), (b, second)), key=lambda c: self.root_class(c[0]) is None):
+            for child, value in sorted(((a, first), (b, second)), key=lambda c: root_class(c[0]) is None):
                 self.match_value(child, value, pending)
 
     def ambiguity(self, a: Pattern | None, b: Pattern | None) -> int:
         if id(a) in self.values or id(b) in self.values:
             return 0
-        classes = (self.root_class(a), self.root_class(b))
+        classes = (root_class(a), root_class(b))
         return 1 if None not in classes and classes[0] is not classes[1] else 2 if any(classes) else 3
-
-    @staticmethod
-    def root_class(p: Pattern | None) -> type[GeOp] | None:
-        """The only op class that can make a value of this pattern."""
-        match p:
-            case Number():
-                return ConstantOp
-            case Capture() if p.kind == "number":
-                return ConstantOp
-            case Node():
-                return p.cls
-            case ResultOf():
-                return p.node.cls
-            case _:
-                return None
 
     def match_value(self, p: Pattern, v: str, pending: list[Any]) -> None:
         """Code that checks that the SSA value in variable ``v`` is an instance of ``p``."""
@@ -351,6 +357,9 @@ class _Generator:
         self.values[id(node)] = f"{o}.results[0]"
         if node.name is not None:
             self.captures[node.name] = f"Value({o}.results[0])"
+        if node.dtype is not None:
+            k = self.const(dtype_of(node.dtype))
+            self.fail_if(f"spec_of({o}.results[0].type).dtype is not {k}", f"result is not {node.dtype}", o)
         for key, want in node.attrs.items():
             self.match_attr(node, key, want, o)
         if node.rest is not None:
@@ -361,7 +370,7 @@ class _Generator:
         if node.cls.has_trait(Commutative, value_if_unregistered=False) and len(children) == 2:
             pending.append((node, children))
         else:
-            for child, value in sorted(children, key=lambda c: self.root_class(c[0]) is None):
+            for child, value in sorted(children, key=lambda c: root_class(c[0]) is None):
                 if child is not None:
                     v = self.name("v")
                     self.emit(f"{v} = {value}")

@@ -7,7 +7,7 @@ until nothing changes; within a sweep, a rewrite puts the new ops and those arou
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -19,7 +19,7 @@ from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.fusion import FusionOp
 from gedialect.errors import GeError
 from gedialect.ir import sources
-from gedialect.patterns.compiler import Found, Matcher, compile_variant
+from gedialect.patterns.compiler import Found, Matcher, compile_variant, needed_classes
 from gedialect.patterns.rule import Rule, Variant, node_of
 from gedialect.patterns.values import is_pure
 
@@ -53,20 +53,21 @@ class Outcome:
 Trace = Callable[[Rule, Found], None]
 
 
-class _Entry:
-    """A rule at one root class; its forms are compiled at the first look."""
+class _Form:
+    """One form of a rule, compiled at the first look; ``needs`` are classes that must make an operand of the root."""
 
-    __slots__ = ("matchers", "rule", "stats", "variants")
+    __slots__ = ("matcher", "needs", "rule", "stats", "variant")
 
-    def __init__(self, rule: Rule, variants: Sequence[Variant], stats: RuleStats):
+    def __init__(self, rule: Rule, variant: Variant, stats: RuleStats):
         self.rule = rule
-        self.variants = variants
+        self.variant = variant
         self.stats = stats
-        self.matchers: list[Matcher] | None = None
+        self.needs = needed_classes(variant)
+        self.matcher: Matcher | None = None
 
-    def compile(self) -> list[Matcher]:
-        self.matchers = [compile_variant(self.rule, v, self.stats.rejected) for v in self.variants]
-        return self.matchers
+    def compile(self) -> Matcher:
+        self.matcher = compile_variant(self.rule, self.variant, self.stats.rejected)
+        return self.matcher
 
 
 class RuleSet:
@@ -78,13 +79,12 @@ class RuleSet:
         if twice := [n for n, c in names.items() if c > 1]:
             raise GeError(f"two rules are named {twice[0]}", code="GE1105", hint="rename one of them")
         self.stats: dict[str, RuleStats] = {r.name: RuleStats() for r in self.rules}
-        self.index: dict[type[Operation], list[_Entry]] = {}
+        self.index: dict[type[Operation], list[_Form]] = {}
         for r in sorted(self.rules, key=lambda r: -r.benefit):
-            by_root: dict[type[Operation], list[Variant]] = {}
             for v in r.variants:
-                by_root.setdefault(node_of(v.before[0]).cls, []).append(v)
-            for cls, variants in by_root.items():
-                self.index.setdefault(cls, []).append(_Entry(r, variants, self.stats[r.name]))
+                self.index.setdefault(node_of(v.before[0]).cls, []).append(_Form(r, v, self.stats[r.name]))
+        self.candidates: dict[Hashable, list[_Form]] = {}
+        """classes of a root and of what makes its operands -> forms that may match; grows with the kinds met"""
         self.trace: Trace | None = None
 
     def apply(self, target: ModuleOp | Block | Operation) -> Outcome:
@@ -100,11 +100,17 @@ class RuleSet:
     def explain(self, name: str, root: Operation) -> list[tuple[int, str, Operation]]:
         """Why rule ``name`` does not match at ``root``: (ops matched before, reason, op), the deepest first."""
         found: list[tuple[int, str, Operation]] = []
-        for entry in self.index.get(type(root), ()):
-            if entry.rule.name == name:
-                for v in entry.variants:
-                    compile_variant(entry.rule, v, Counter(), lambda d, why, op: found.append((d, why, op)))(root)
+        for form in self.index.get(type(root), ()):
+            if form.rule.name == name:
+                compile_variant(form.rule, form.variant, Counter(), lambda d, why, op: found.append((d, why, op)))(root)
         return sorted(found, key=lambda f: -f[0])
+
+
+    def forms_for(self, op: Operation, key: Hashable) -> list[_Form]:
+        """Forms whose root and whose root's operands have the classes of ``op``'s."""
+        made = {type(v.owner) for v in op.operands}
+        self.candidates[key] = forms = [f for f in self.index[type(op)] if f.needs <= made]
+        return forms
 
 
 def _blocks(op: Operation) -> Iterable[Block]:
@@ -145,45 +151,48 @@ class _Driver:
         self.outcome.iterations = max(self.outcome.iterations, sweeps)
 
     def sweep(self) -> bool:
-        stack, waiting, index = self.stack, self.waiting, self.rules.index
+        stack, waiting, rules = self.stack, self.waiting, self.rules
+        candidates = rules.candidates
         changed = False
         while stack:
             op = stack.pop()
             if op not in waiting:
                 continue
             waiting.discard(op)
-            for entry in index[type(op)]:
-                entry.stats.tried += 1
-                found = self.match(entry, op)
-                if found is not None and self.put_in(entry, found):
+            operands = op._operands  # pyright: ignore[reportPrivateUsage]
+            made = [type(v.owner) for v in operands]
+            key = (type(op), *made) if len(made) < 4 else (type(op), frozenset(made))
+            forms = candidates.get(key)
+            if forms is None:
+                forms = rules.forms_for(op, key)
+            tried = None
+            for form in forms:
+                if form.rule is not tried:
+                    tried = form.rule
+                    form.stats.tried += 1
+                found = (form.matcher or form.compile())(op)
+                if found is not None and self.put_in(form, found):
                     changed = True
                     break
         return changed
 
-    @staticmethod
-    def match(entry: _Entry, op: Operation) -> Found | None:
-        for matcher in entry.matchers if entry.matchers is not None else entry.compile():
-            if (found := matcher(op)) is not None:
-                return found
-        return None
-
-    def put_in(self, entry: _Entry, found: Found) -> bool:
+    def put_in(self, form: _Form, found: Found) -> bool:
         root = found.matched[0]
         point = root if len(found.replaced) == 1 else self.insertion_point(found)
         if point is None:
             for op in found.new_ops[::-1]:
                 op.erase()
-            entry.stats.rejected["order of the outputs"] += 1
+            form.stats.rejected["order of the outputs"] += 1
             return False
         for op in found.new_ops:
             self.block.insert_op_before(op, point)
         if found.new_ops:
             self.order = None
         if self.rules.trace is not None:
-            self.rules.trace(entry.rule, found)
-        entry.stats.matched += 1
-        self.outcome.rewrites[entry.rule.name] += 1
-        self.recent.append(entry.rule.name)
+            self.rules.trace(form.rule, found)
+        form.stats.matched += 1
+        self.outcome.rewrites[form.rule.name] += 1
+        self.recent.append(form.rule.name)
         self.left -= 1
         if self.left < 0:
             self.raise_loop()

@@ -372,6 +372,8 @@ def _check_function(r: Rule, function: Callable[..., Any], place: str) -> None:
 
 
 def _check_operands(node: Node, *, left: bool) -> None:
+    if left and callable(node.dtype):
+        raise rule_error("an element type on the left side is a name", "use where= for a condition", node.where)
     for a in node.args:
         if left and isinstance(a, Computed):
             raise rule_error("a computed constant belongs to the right side", "use where= for a condition", node.where)
@@ -397,6 +399,8 @@ def _check_right(r: Rule, v: Variant, node: Node) -> None:
                 raise rule_error(f"attribute {value.name} is not bound in every alternative", where=node.where)
         elif callable(value):
             _check_function(r, value, node.where)
+    if callable(node.dtype):
+        _check_function(r, node.dtype, node.where)
     if node.rest is not None:
         return
     for name in node.cls.attr_names():

@@ -144,10 +144,12 @@ class _Instance:
         except GeError as e:
             if e.code != "GE1901":
                 raise _Retry from e
-            target = self.sampler.pick(["f64", "f32", "f16", "bf16", "i32", "i64", "i8"])
+            target = node.dtype or self.sampler.pick(["f64", "f32", "f16", "bf16", "i32", "i64", "i8"])
             first = spec_of(next(o for o in operands if o is not None).type)
             op = self.builder.create(cls, groups, attrs, results=[first.with_dtype(dtypes.BY_NAME[target])])
         self.bind(node, op)
+        shapes = [self.sampler.largest or (), *(spec_of(v.type).shape for v in [*op.operands, *op.results])]
+        self.sampler.largest = max(shapes, key=lambda d: (len(d), total([d])))
         return op
 
     def known(self, p: Pattern) -> Known:

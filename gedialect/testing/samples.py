@@ -34,6 +34,8 @@ class Sampler:
         self.dtype = dtype
         self.size = size
         self.empty = empty
+        self.largest: tuple[int, ...] | None = None
+        """Shape of the largest value so far."""
 
     def chance(self, p: float) -> bool:
         return bool(self.rng.random() < p)
@@ -54,6 +56,8 @@ class Sampler:
 
     def related(self, like: Spec) -> Spec:
         """A type that broadcasts against ``like``: most often to it."""
+        if self.largest is not None and self.chance(0.3):
+            like = like.with_shape(self.largest[int(self.rng.integers(len(self.largest) + 1)) :])
         shape = like.shape
         n = len(shape)
         axis = int(self.rng.integers(n)) if n else 0
@@ -94,9 +98,12 @@ def _first(s: Sampler, known: Sequence[Known], low: int, high: int = 4) -> Spec:
 def _elementwise(s: Sampler, cls: type[GeOp], known: list[Known], fixed: Attributes) -> tuple[list[Known], Attributes]:
     given = [k for k in known if isinstance(k, Spec)]
     like = max(given, key=lambda k: (k.rank, k.size)) if given else s.spec()
+    alone = like.rank == 0  # beside a number: any shape
+    if alone:
+        like = like.with_shape(s.shape())
     out: list[Known] = []
     for i, k in enumerate(known):
-        free = like if i == 0 and not given else s.related(like)
+        free = like if alone or (i == 0 and not given) else s.related(like)
         out.append(free if isinstance(k, Unknown) else k)
     return out, {}
 

@@ -44,3 +44,11 @@ def is_row(b: Value, out: Value) -> bool:
     """Whether ``b`` has one value for each index of the last axis of ``out``."""
     n = out.shape[-1]
     return n > 0 and b.rank >= 1 and b.shape[-1] == n and b.rank <= out.rank and prod(b.shape[:-1]) == 1
+
+
+def stripped(c: Value) -> list[int]:
+    """The shape without leading ones."""
+    shape = list(c.shape)
+    while shape and shape[0] == 1:
+        shape.pop(0)
+    return shape

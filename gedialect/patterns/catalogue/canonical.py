@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from math import frexp
 
-from gedialect.patterns import Value, attr, const, ge, number, one_of, rule
+from gedialect.patterns import Value, attr, const, ge, number, one_of, optional, rule
 from gedialect.patterns.catalogue._shapes import compose, known_shape
 
 
@@ -116,6 +116,12 @@ def reshape_same(x):
 def expand_same(x):
     """An expand to the shape a value has."""
     return ge.expand(x), x
+
+
+@rule(exact="bits", level=1, where={"pads are zero": lambda p: p is not None and not any(p)})
+def pad_zero(x, v, p: attr):
+    """A pad by nothing."""
+    return ge.pad(x, None, optional(v), paddings=p), x
 
 
 @rule(exact="bits", level=1)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from gedialect.patterns import const, ge, given, optional, rule
+from gedialect.patterns import attr, const, ge, given, optional, rule
 from gedialect.patterns.catalogue._shapes import channels, per_channel
 
 SAME_LAYOUT = {"same data_format": lambda f, attrs: f == attrs.data_format}
@@ -60,4 +60,23 @@ def bias_add_constant(x, w, b, _f, **attrs):
         x, w, b, data_format=_f, **attrs
     )
 
+def _batch_norm(conv: str):
+    @rule(exact="tolerance", name=f"{conv}_batch_norm", where=SAME_LAYOUT)
+    def batch_norm(x, w: const, b: const, s: const, o: const, m: const, v: const, e: attr, f: attr, **attrs):
+        """A batch norm after a convolution goes into its filter and bias; grouped ones too."""
+        inner = getattr(ge, conv)(x, w, optional(b), **attrs)
+        factor = s / ge.sqrt(v + (lambda e: e))
+        offset = given(b, o + (b - m) * factor, o - m * factor)
+        return (
+            ge.batch_norm(inner, s, o, m, v, epsilon=e, data_format=f),
+            getattr(ge, conv)(
+                x, _scaled(conv, w, ge.cast(factor, dtype=lambda w: w)), ge.cast(offset, dtype=lambda w: w), **attrs
+            ),
+        )
 
+    return batch_norm
+
+
+conv2d_batch_norm, conv3d_batch_norm = _batch_norm("conv2d"), _batch_norm("conv3d")
+conv2d_transpose_batch_norm = _batch_norm("conv2d_transpose")
+conv3d_transpose_batch_norm = _batch_norm("conv3d_transpose")

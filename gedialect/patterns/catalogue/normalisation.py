@@ -1,0 +1,125 @@
+"""Normalisations: raised from the steps exporters write, folded into weights where they can be."""
+# pyright: basic
+
+from __future__ import annotations
+
+from gedialect.dialects.ge.norm import channels
+from gedialect.ir.lazy import np
+from gedialect.patterns import attr, const, ge, number, one_of, rule
+from gedialect.patterns.catalogue._shapes import stripped
+
+
+# ---------------------------------------------------------------- layer norm
+def first_axis(a, rank: int) -> int | None:
+    """The axis from which ``a`` names all axes to the last; None if it names others."""
+    axes = sorted(i % rank for i in a) if rank else []
+    return axes[0] if axes and axes == list(range(axes[0], rank)) else None
+
+
+TRAILING = {"normalises the last axes": lambda x, a: first_axis(a, x.rank) is not None}
+FLOAT = {"float": lambda x: x.dtype.is_float}
+
+
+def _square(d):
+    return one_of(d**2, d * d, ge.square(d))
+
+
+def _mean(x, a):
+    return ge.reduce_mean(x, axes=a, keep_dims=True)
+
+
+def _root(s):
+    """1 / √s in the ways to write it."""
+    return one_of(ge.rsqrt(s), ge.reciprocal(ge.sqrt(s)), 1 / ge.sqrt(s), s**-0.5)
+
+
+def ones(x, a):
+    """A gamma that changes nothing."""
+    return np.broadcast_to(np.ones((), x.dtype.numpy), x.shape[first_axis(a, x.rank) :])
+
+
+@rule(
+    exact="tolerance",
+    where={**FLOAT, **TRAILING, "normalised axes are known": lambda x, a: -1 not in x.shape[first_axis(a, x.rank) :]},
+    samples={"e": lambda rng: float(rng.choice([1e-5, 1e-3, 0.125]))},
+)
+def layer_norm(x, e: number, a: attr):
+    """(x - mean x) / √(mean (x - mean x)² + ε)."""
+    d = x - _mean(x, a)
+    s = _mean(_square(d), a) + e
+    return (
+        one_of(d / ge.sqrt(s), d * _root(s)),
+        ge.layer_norm(
+            x, lambda x, a: ones(x, a), begin_norm_axis=lambda x, a: first_axis(a, x.rank), epsilon=lambda e: e
+        ),
+    )
+
+
+def fits(g, x, k: int) -> bool:
+    """Whether ``g`` broadcasts over the axes of ``x`` from ``k`` and no others."""
+    shape = stripped(g)
+    return len(shape) <= x.rank - k % x.rank and -1 not in shape
+
+
+@rule(exact="tolerance", where={"over the normalised axes": lambda g, x, k: fits(g, x, k)})
+def layer_norm_gamma(x, g, k: attr, e: attr):
+    """A layer norm without factor, times one."""
+    return (
+        ge.layer_norm(x, 1, begin_norm_axis=k, epsilon=e) * g,
+        ge.layer_norm(x, ge.reshape(g, shape=lambda g: stripped(g)), begin_norm_axis=k, epsilon=e),
+    )
+
+
+@rule(exact="tolerance", where={"over the normalised axes": lambda b, x, k: fits(b, x, k)})
+def layer_norm_beta(x, g, b, k: attr, e: attr):
+    """A layer norm without offset, plus one."""
+    return (
+        ge.layer_norm(x, g, begin_norm_axis=k, epsilon=e) + b,
+        ge.layer_norm(x, g, ge.reshape(b, shape=lambda b: stripped(b)), begin_norm_axis=k, epsilon=e),
+    )
+
+
+@rule(
+    exact="tolerance",
+    where={
+        **FLOAT,
+        **TRAILING,
+        "gamma has the normalised shape": lambda g, x, a: stripped(g) == list(x.shape[first_axis(a, x.rank) :]),
+    },
+    samples={"e": lambda rng: float(rng.choice([1e-5, 1e-3, 0.125]))},
+)
+def rms_norm(x, g, e: number, a: attr):
+    """x / √(mean x² + ε) · g."""
+    s = _mean(_square(x), a) + e
+    r = _root(s)
+    return (
+        one_of((x / ge.sqrt(s)) * g, (x * r) * g, x * (r * g)),
+        ge.rms_norm(x, ge.reshape(g, shape=lambda g: stripped(g)), epsilon=lambda e: e),
+    )
+
+
+# ---------------------------------------------------------------- batch norm
+def _affine(scale, offset, mean, variance):
+    """Factor and offset [C] that a batch norm comes to."""
+    factor = scale / ge.sqrt(variance + (lambda e: e))
+    return factor, offset - mean * factor
+
+
+@rule(exact="tolerance", benefit=1)
+def batch_norm_affine(x, s: const, o: const, m: const, v: const, e: attr, f: attr):
+    """A batch norm that nothing takes in is a factor and an offset per channel."""
+    factor, offset = _affine(s, o, m, v)
+
+    def along(p):
+        return ge.cast(
+            ge.reshape(p, shape=lambda x, f: [-1, *[1] * (x.rank - 1 - channel_axis(f, x.rank))]), dtype=lambda x: x
+        )
+
+    return ge.batch_norm(x, s, o, m, v, epsilon=e, data_format=f), x * along(factor) + along(offset)
+
+
+def channel_axis(f: str, rank: int) -> int:
+    """The axis of C."""
+    from gedialect.dialects.ge.base import Attrs
+
+    return channels(Attrs({"data_format": f}), rank)
