@@ -377,7 +377,7 @@ class GeOptMain(xDSLOptMain):
             kinds = ", ".join("." + name for name in sorted(self.available_frontends))
             raise UsageError(
                 f"unknown kind of file {'.' + extension if extension else '(no extension)'}",
-                code="GE1007",
+                code="GE1013",
                 where=self.args.input_file,
                 hint=f"known are {kinds}; or name its format with -f",
             )

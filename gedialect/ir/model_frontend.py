@@ -26,7 +26,7 @@ class OnnxFrontend(Frontend):
 
     def parse(self, ctx: Context, input: IO[bytes], input_name: str = "input") -> ModuleOp:
         if not os.path.isfile(input_name):
-            raise UsageError("an ONNX model can be read from a file only", code="GE1007", hint="give its path")
+            raise UsageError("an ONNX model can be read from a file only", code="GE1013", hint="give its path")
         # The reader is found by name: frontends build on ir, not the other way round.
         reader = importlib.import_module("gedialect.frontends.onnx")
         shapes = None
