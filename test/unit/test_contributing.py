@@ -77,7 +77,7 @@ def clear_caches() -> None:
 
 def test_there_is_one_example_each():
     titles = "\n".join(SECTIONS)
-    for what in ("an op", "a pass", "a rule", "a target"):
+    for what in ("an op", "a pass", "a rule", "a kernel", "a target"):
         assert f"Add {what}" in titles
 
 
