@@ -1,4 +1,4 @@
-"""Pooling and local response normalisation: sliding windows on the vector unit."""
+"""Pooling: sliding windows on the vector unit."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
-from gedialect.dialects.ge.base import BOOL, FLOAT, INT, INTS, STR, TENSOR, Attrs, FusionClass, GeOp, Results
-from gedialect.dialects.ge.layouts import channel_axis, channels_back, channels_first, spatial_axes
+from gedialect.dialects.ge.base import BOOL, INT, INTS, STR, TENSOR, Attrs, FusionClass, GeOp, Results
+from gedialect.dialects.ge.layouts import channels_back, channels_first, spatial_axes
 from gedialect.dialects.ge.numeric import np, wide
 from gedialect.dialects.ge.shapes import mismatch
 from gedialect.dialects.ge.windows import cell_counts, lowest, pooled_sizes, taps
@@ -215,43 +215,3 @@ def _window_means(size: int, count: int, dtype: Any) -> Any:
     at = np.arange(size)
     inside = (at >= first[:, None]) & (at < last[:, None])
     return (inside / (last - first)[:, None]).astype(dtype)
-
-
-@irdl_op_definition
-class LrnOp(GeOp):
-    """``x / (bias + alpha * sum)^beta`` with the sum of squares over neighbouring channels.
-
-    The channels are c - depth_radius to c + depth_radius (``depth_radius_end`` where ONNX's size is even).
-    alpha is ONNX's divided by its size.
-    """
-
-    name = "ge.lrn"
-    GE_TYPES: ClassVar = ("LRN",)
-    FUSION_CLASS: ClassVar = FusionClass.WINDOW
-    FLOAT_ATTRS: ClassVar = frozenset({"bias", "alpha", "beta"})
-    x = operand_def(TENSOR)
-    depth_radius = prop_def(INT)
-    depth_radius_end = opt_prop_def(INT)
-    bias = prop_def(FLOAT)
-    alpha = prop_def(FLOAT)
-    beta = prop_def(FLOAT)
-    data_format = opt_prop_def(STR)
-    y = result_def(TENSOR)
-
-    @classmethod
-    def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
-        if operands[0].rank < 2 or not operands[0].dtype.is_float:
-            raise mismatch(f"{cls.name} needs floats of rank 2 or more")
-        channel_axis(attrs.data_format, operands[0].rank)
-        return [operands[0]]
-
-    @staticmethod
-    def evaluate(attrs: Attrs, *operands: Any) -> Results:
-        x = channels_first(operands[0], attrs.data_format)
-        value = wide(x)
-        before = attrs.depth_radius
-        after = attrs.depth_radius_end if attrs.depth_radius_end is not None else before
-        squares = np.pad(np.square(value), [(0, 0), (before, after), *[(0, 0)] * (x.ndim - 2)])
-        total = sum(squares[:, i : i + x.shape[1]] for i in range(before + after + 1))
-        y = value / (attrs.bias + attrs.alpha * total) ** attrs.beta
-        return channels_back(y.astype(x.dtype), attrs.data_format)

@@ -150,7 +150,7 @@ def test_lrn(size: int) -> None:
         sums = [np.square(x[:, max(0, c - low) : c + high + 1]).sum(1) for c in range(7)]
         want = [x / (2.0 + 0.3 / size * np.stack(sums, 1)) ** np.float32(0.7)]
     before, after = (size - 1) // 2, size // 2
-    attrs = {"depth_radius": before, "bias": 2.0, "alpha": 0.3 / size, "beta": 0.7}
+    attrs = {"depth_radius": before, "bias": 2.0, "alpha": 0.3 / size, "beta": 0.7, "data_format": "NCHW"}
     if after != before:
         attrs["depth_radius_end"] = after
     same(ge_run("lrn", [x], attrs), want, 1e-5)
