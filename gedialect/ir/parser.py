@@ -276,6 +276,20 @@ class FastParser(Parser):
             self.raise_error("Dense literal attribute should have a static shape.")
         return typed
 
+    class _TensorLiteralElement(Parser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
+        """An element written in hex is the bits of a float: inf, NaN and large whole numbers print so, and xDSL
+        reads them back as integers."""
+
+        def to_type(self, parser: Any, type: Any) -> Any:
+            text = self.span.text if isinstance(type, AnyFloat) else ""
+            if not text.startswith("0x"):
+                return super().to_type(parser, type)
+            size = type.size
+            bits = int(text, 16)
+            if bits >= 1 << 8 * size:
+                parser.raise_error(f"more bits than {type} has", self.span)
+            return type.unpack(bits.to_bytes(size, "little"), 1)[0]
+
     def _parse_tensor_literal(self) -> tuple[list[Any], list[int]]:
         token = self._parser_state.current_token
         if token.kind is _K.L_SQUARE:
