@@ -12,6 +12,7 @@ from gedialect.dialects.ge.base import BOOL, TENSOR, Array, Attrs, FusionClass, 
 from gedialect.dialects.ge.numeric import in_f32, native, np, require_kinds
 from gedialect.dialects.ge.shapes import broadcast, same_dtype
 from gedialect.errors import GeError
+from gedialect.ir.access import Access
 from gedialect.ir.dtypes import I1
 from gedialect.ir.spec import Spec
 
@@ -147,35 +148,23 @@ class ModOp(BinaryOp):
 
 @irdl_op_definition
 class PowOp(BinaryOp):
-    """x1 to the power x2; x2 may have another element type, the result has that of x1.
+    """x1 to the power x2.
 
-    An integer x1 with an integer x2 is exact (wraps); a negative x2 gives 1/x1 rounded toward zero, 0 for x1 = 0.
+    Integers are exact (and wrap); a negative x2 gives 1/x1 rounded toward zero, 0 for x1 = 0.
     """
 
     name = "ge.pow"
     GE_TYPES: ClassVar = ("Pow",)
     PRIMITIVE: ClassVar = "vpow"
 
-    @classmethod
-    def infer(cls, attrs: Attrs, *operands: Spec) -> Sequence[Spec]:
-        x1, x2 = operands
-        require_kinds(cls.name, cls.KINDS, x1, x2)
-        return [Spec(x1.dtype, broadcast(x1.shape, x2.shape))]
-
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
         x1, x2 = operands
-        whole1, whole2 = (np.issubdtype(x.dtype, np.integer) for x in operands)
-        if not whole1:
-            return np.asarray(np.power(x1, x2.astype(x1.dtype, copy=False)))
-        if not whole2:
-            return np.asarray(np.power(x1.astype(np.float64), x2.astype(np.float64))).astype(x1.dtype)
-        y = np.asarray(np.power(x1, np.maximum(x2, 0).astype(x1.dtype, copy=False)))
-        if x2.dtype.kind == "u" or not (x2 < 0).any():
-            return y
-        odd: Array = np.where(x2 % 2 == 0, x1 * x1, x1)
-        unit: Array = np.where(np.abs(x1) == 1, odd, 0)
-        return np.where(x2 < 0, unit, y).astype(x1.dtype)
+        if x1.dtype.kind != "i" or not (x2 < 0).any():
+            return np.asarray(np.power(x1, x2))
+        odd = np.where(x2 % 2 == 0, x1 * x1, x1)
+        unit = np.where(np.abs(x1) == 1, odd, 0)
+        return np.where(x2 < 0, unit, np.power(x1, np.maximum(x2, 0))).astype(x1.dtype)
 
 
 @irdl_op_definition
@@ -570,3 +559,7 @@ class IdentityOp(UnaryOp):
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
         return operands[0]
+
+    @staticmethod
+    def strided(attrs: Attrs, x: Access) -> tuple[Access, ...] | None:
+        return (x,)
