@@ -27,6 +27,8 @@ def kernel_kind(op: Operation) -> str | None:
     if not isinstance(op, GeOp) or not all(spec_of(v.type).is_static for v in (*op.operands, *op.results)):
         return None
     match op.FUSION_CLASS:
+        case FusionClass.CUBE if is_depthwise(op):
+            return "window" if _window_fits(op) else None
         case FusionClass.CUBE:
             return "cube" if _cube_fits(op) else None
         case FusionClass.WINDOW:
@@ -63,14 +65,24 @@ def _cube_fits(op: GeOp) -> bool:
     return {s.dtype.name for s in specs} <= CUBE_DTYPES and op.name in CUBE_OPS
 
 
+def is_depthwise(op: Operation) -> bool:
+    """A convolution with one input and one output channel per group: the vector unit does it better."""
+    if op.name != "ge.conv2d" or not isinstance(op, GeOp):
+        return False
+    filter_shape = spec_of(op.operands[1].type).shape
+    return op.attrs().groups == filter_shape[0] and filter_shape[1] == 1 and filter_shape[0] > 1
+
+
 def _window_fits(op: GeOp) -> bool:
     specs = [spec_of(v.type) for v in (*op.operands, *op.results)]
-    return op.name in WINDOW_OPS and all(s.dtype.name in CUBE_DTYPES and 0 not in s.shape for s in specs)
+    return (op.name in WINDOW_OPS or is_depthwise(op)) and all(
+        s.dtype.name in CUBE_DTYPES and 0 not in s.shape for s in specs
+    )
 
 
 CUBE_OPS: frozenset[str] = frozenset()
 """Ops a cube generator exists for."""
-WINDOW_OPS: frozenset[str] = frozenset()
+WINDOW_OPS = frozenset(("ge.max_pool2d", "ge.avg_pool2d"))
 """Ops a window generator exists for."""
 MOVE_OPS = frozenset(("ge.concat", "ge.pad", "ge.gather"))
 """Ops with a generator of their own that are no strided reads."""
@@ -181,6 +193,19 @@ def valid_output(group: Group, shape: tuple[int, ...]) -> bool:
     kept = reduced_shape(group.domain, group.reduced)
     dropped = tuple(d for i, d in enumerate(group.domain) if i - len(group.domain) not in group.reduced)
     return bool(group.reduced) and shape in (kept, dropped)
+
+
+def join_window(group: Group, op: GeOp) -> Group | None:
+    """The window group with the element-wise ``op`` done on its tiles, or None."""
+    if group.kind != "window":
+        return None
+    anchor = next(o for o in group.ops if o.FUSION_CLASS in (FusionClass.WINDOW, FusionClass.CUBE))
+    domain = spec_of(anchor.results[0].type).shape
+    profile = profile_of(op)
+    if profile.reduced or profile.domain != domain or spec_of(op.results[0].type).shape != domain:
+        return None
+    merged = Group("window", [*group.ops, op], domain, calls=group.calls + len(profile.calls))
+    return merged if merged.loads() <= MAX_LOADS and merged.calls <= MAX_OPS else None
 
 
 def join_epilogue(group: Group, op: GeOp) -> Group | None:

@@ -23,15 +23,15 @@ REDUCTIONS = frozenset(
 """Primitive reductions; all others expand to them."""
 
 
-def expand_all(block: Block) -> None:
-    """Replace every op of ``block`` that has an expansion, and is not primitive, by its expansion, to the end."""
+def expand_all(block: Block, keep: Operation | None = None) -> None:
+    """Replace every op of ``block`` but ``keep`` that has an expansion, and is not primitive, by it, to the end."""
     for op in list(block.ops):
-        if isinstance(op, GeOp) and op.attrs().get("keep_dims") is False:
+        if isinstance(op, GeOp) and op is not keep and op.attrs().get("keep_dims") is False:
             _keep_dims(op)
     work = list(block.ops)
     while work:
         op = work.pop()
-        if not isinstance(op, GeOp) or op.PRIMITIVE is not None or not type(op).has_expansion():
+        if not isinstance(op, GeOp) or op is keep or op.PRIMITIVE is not None or not type(op).has_expansion():
             continue
         builder = GeBuilder(InsertPoint.before(op), op.location)
         expanded = type(op).expand(builder, op.attrs(), *op.operand_groups())

@@ -23,6 +23,7 @@ from gedialect.analysis.fusibility import (
     Group,
     join_epilogue,
     join_vector,
+    join_window,
     kernel_kind,
     merge_vector,
     strided_results,
@@ -93,7 +94,7 @@ class _Grouping:
         joined: Group | None = None
         for producer in producers:
             if joined is None:
-                candidate = join_epilogue(producer, op) or join_vector(producer, op)
+                candidate = join_epilogue(producer, op) or join_window(producer, op) or join_vector(producer, op)
             else:
                 candidate = merge_vector(producer, joined) if producer.kind == joined.kind == "vector" else None
             if candidate is not None and self._outputs_fit(candidate) and not self._cyclic(candidate.ops):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from gedialect.analysis.fusibility import is_depthwise
 from gedialect.dialects.ge.attrs import KernelAttr
 from gedialect.dialects.ge.base import FusionClass, GeOp
 from gedialect.dialects.ge.fusion import FusionOp
@@ -33,7 +34,7 @@ def generator_of(fusion: FusionOp) -> Generator:
     for op in fusion.body.block.ops:
         if isinstance(op, GeOp):
             names.add(op.name)
-            classes.add(op.FUSION_CLASS)
+            classes.add(FusionClass.WINDOW if is_depthwise(op) else op.FUSION_CLASS)
     if FusionClass.CUBE in classes:
         if "ge.matmul" in names:
             from lowering.kernels import matmul

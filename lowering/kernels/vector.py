@@ -10,7 +10,7 @@ comes before it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -20,7 +20,7 @@ from gedialect.analysis.fusibility import strided_results
 from gedialect.analysis.primitives import REDUCTIONS, expand_all, instruction, profile_block
 from gedialect.binary import isa
 from gedialect.dialects.ge.attrs import KernelAttr
-from gedialect.dialects.ge.base import GeOp
+from gedialect.dialects.ge.base import FusionClass, GeOp
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.fusion import FusionOp, YieldOp
 from gedialect.dialects.npu import KernelOp
@@ -32,6 +32,7 @@ from lowering.kernels.builder import Affine, Arg, KernelBuilder, TileRef
 from lowering.kernels.tiles import deal, gm_view
 
 Scalar = int | float | bool
+ANCHORS = (FusionClass.CUBE, FusionClass.WINDOW)
 UB_SHARE = 0.75
 """Part of UB that tiles may fill by the estimate: the rest is alignment and fragmentation."""
 TILE_OVERHEAD = 600.0
@@ -62,15 +63,20 @@ class Program:
     stores: list[tuple[SSAValue, Access]]
     stage: dict[SSAValue, int]
     """how many reductions lie on the way to a value"""
+    anchor: GeOp | None = None
+    """the cube or window op whose result the program works on; its axes are not merged"""
+    sources: dict[SSAValue, Load] = field(default_factory=lambda: {})
+    """what the anchor's operands read, in their own shapes"""
 
     def tile_shape(self, value: SSAValue, tile: Sequence[int]) -> tuple[int, ...]:
         return tuple(t if v else 1 for t, v in zip(tile, self.varies[value], strict=True))
 
 
 def analyse(fusion: FusionOp) -> Program:
-    """The program of a vector group."""
+    """The program of a group: of all its ops, or of those that follow its cube or window op."""
     block = fusion.body.clone().block
-    expand_all(block)
+    anchor = next((op for op in block.ops if isinstance(op, GeOp) and op.FUSION_CLASS in ANCHORS), None)
+    expand_all(block, keep=anchor)
     reads: dict[SSAValue, Load] = {
         a: Load(i, Access.contiguous(spec_of(a.type).shape)) for i, a in enumerate(block.args)
     }
@@ -84,6 +90,8 @@ def analyse(fusion: FusionOp) -> Program:
         elif isinstance(op, ConstantOp):
             scalars[op.y] = _scalar(op)
         elif isinstance(op, GeOp):
+            if op is anchor:
+                continue
             if op.PRIMITIVE is not None:
                 ops.append(op)
             elif op.operands[0] not in reads:  # a computed value stored under another shape
@@ -96,7 +104,10 @@ def analyse(fusion: FusionOp) -> Program:
                 for result, access in zip(op.results, results, strict=True):
                     reads[result] = Load(source.arg, access)
     profile = profile_block(ops)
-    domain = profile.domain if ops else spec_of(stores[0].type).shape
+    if anchor is not None:
+        domain = spec_of(anchor.results[0].type).shape
+    else:
+        domain = profile.domain if ops else spec_of(stores[0].type).shape
     rank = len(domain)
     reduced = [i - rank in profile.reduced for i in range(rank)]
     used = {v for op in ops for v in op.operands} | {renamed.get(v, v) for v in stores}
@@ -110,7 +121,10 @@ def analyse(fusion: FusionOp) -> Program:
     outs = [(v, a.transpose(perm)) for v, a in outputs]
     label = [int(i >= kept_count) for i in range(rank)]
     shapes = [_varying_access(spec_of(v.type).shape, domain).transpose(perm) for op in ops for v in op.results]
-    groups = collapse([*(r.access for r in permuted.values()), *(a for _, a in outs), *shapes], label)
+    if anchor is None:
+        groups = collapse([*(r.access for r in permuted.values()), *(a for _, a in outs), *shapes], label)
+    else:
+        groups = [(i,) for i in range(rank)]
     kept_groups = [g for g in groups if g[0] < kept_count] or [()]
     reduced_groups = [g for g in groups if g and g[0] >= kept_count]
     if profile.reduced and not reduced_groups:
@@ -134,7 +148,13 @@ def analyse(fusion: FusionOp) -> Program:
         {},
         [(v, over(a)) for v, a in outs],
         {},
+        anchor,
     )
+    if anchor is not None:
+        for v in anchor.operands:
+            program.sources[v] = Load(reads[v].arg, _whole(reads[v].access, v))
+        program.varies[anchor.results[0]] = (True,) * rank
+        program.stage[anchor.results[0]] = 0
     _annotate(program)
     return program
 
@@ -286,11 +306,14 @@ def lower(fusion: FusionOp, name: str, kernel: KernelAttr, target: Target) -> Ke
     ]
     k = KernelBuilder(name, kind="vector", blocks=kernel.blocks.data, args=args)
     with k.vector():
-        _Writer(k, program, tile).write()
+        TileWriter(k, program, tile).write()
     return k.finish()
 
 
-class _Writer:
+class TileWriter:
+    """Writes a program's code tile by tile. ``write`` loops over all tiles of a vector group; generators with an
+    anchor call ``finish`` for each tile they have computed."""
+
     def __init__(self, k: KernelBuilder, program: Program, tile: Sequence[int]):
         self.k = k
         self.p = program
@@ -306,17 +329,18 @@ class _Writer:
         kept = self.tile[: p.kept]
         deal(self.k, p.shape[: p.kept], kept, self._rows)
 
+    def finish(self, env: dict[SSAValue, TileRef], at: Sequence[Affine], tile: tuple[int, ...]) -> None:
+        """Compute all ops for the tile at ``at`` from the values in ``env``, and store the results."""
+        for op in self.p.ops:
+            self._compute(op, env, at, tile, accumulate=False)
+        self._store(self.p.stores, env, at, tile)
+
     # ------------------------------------------------------------------ one tile of rows
     def _rows(self, start: Sequence[Affine], size: Sequence[int]) -> None:
         p = self.p
         chunk = self.tile[p.kept :]
         if all(c == n for c, n in zip(chunk, p.shape[p.kept :], strict=True)):
-            env = dict(self.hoisted)
-            tile = (*size, *chunk)
-            at = [*start, *(Affine() for _ in chunk)]
-            for op in p.ops:
-                self._compute(op, env, at, tile, accumulate=False)
-            self._store([s for s in p.stores], env, at, tile)
+            self.finish(dict(self.hoisted), [*start, *(Affine() for _ in chunk)], (*size, *chunk))
             return
         cut = next(i for i, c in enumerate(chunk) if c < p.shape[p.kept + i])
         rows: dict[SSAValue, TileRef] = dict(self.hoisted)
@@ -370,7 +394,7 @@ class _Writer:
                 if all(v in rows or v in p.loads for v in inputs):
                     self._compute(op, rows, at, narrow, accumulate=False)
 
-    def _need(self, value: SSAValue, env: dict[SSAValue, TileRef], at: list[Affine], tile: tuple[int, ...]) -> None:
+    def _need(self, value: SSAValue, env: dict[SSAValue, TileRef], at: Sequence[Affine], tile: tuple[int, ...]) -> None:
         if value in env or value in self.p.scalars:
             return
         if value in self.p.loads:
@@ -401,7 +425,7 @@ class _Writer:
         self,
         stores: list[tuple[SSAValue, Access]],
         env: dict[SSAValue, TileRef],
-        at: list[Affine],
+        at: Sequence[Affine],
         tile: tuple[int, ...],
     ) -> None:
         for value, access in stores:
@@ -414,7 +438,7 @@ class _Writer:
             )
 
     def _operand(
-        self, value: SSAValue, env: dict[SSAValue, TileRef], at: list[Affine], tile: tuple[int, ...], spec: Spec
+        self, value: SSAValue, env: dict[SSAValue, TileRef], at: Sequence[Affine], tile: tuple[int, ...], spec: Spec
     ) -> TileRef:
         """The tile of a value, loaded or filled now if it is a load or a scalar not seen yet."""
         if value not in env:
@@ -428,7 +452,7 @@ class _Writer:
 
     # ------------------------------------------------------------------ ops
     def _compute(
-        self, op: GeOp, env: dict[SSAValue, TileRef], at: list[Affine], tile: tuple[int, ...], *, accumulate: bool
+        self, op: GeOp, env: dict[SSAValue, TileRef], at: Sequence[Affine], tile: tuple[int, ...], *, accumulate: bool
     ) -> None:
         p, k = self.p, self.k
         result = op.results[0]
