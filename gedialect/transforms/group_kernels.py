@@ -155,10 +155,8 @@ class _Grouping:
             return
         if target.kind == "move" and len(target.ops) == 1 and target.ops[0].name not in ("ge.concat", "ge.transpose"):
             return
-        if (
-            self._chain(op, set(target.ops)) is None
-            or (len(target.ops) > 1
-            and self._cyclic([*target.ops, group.ops[0]]))
+        if self._chain(op, set(target.ops)) is None or (
+            len(target.ops) > 1 and self._cyclic([*target.ops, group.ops[0]])
         ):
             return
         target.ops.append(group.ops[0])
@@ -250,7 +248,8 @@ def _outline(group: Group) -> None:
                 continue
             constant = value.owner
             if isinstance(constant, ConstantOp) and (
-                isinstance(constant.value, SplatAttr) or spec_of(value.type).size == 1
+                (isinstance(constant.value, SplatAttr) or spec_of(value.type).size == 1)
+                and all(_takes_scalars(u.operation) for u in value.uses if u.operation in inside)
             ):
                 splats[value] = constant
             else:
@@ -290,6 +289,13 @@ def _outline(group: Group) -> None:
         op.detach()
         block.add_op(op)
     block.add_op(YieldOp.create(operands=outputs))
+
+
+def _takes_scalars(op: Operation) -> bool:
+    """Whether a kernel can hold a constant operand of this op as a number in its code."""
+    return isinstance(op, GeOp) and (
+        op.FUSION_CLASS in (FusionClass.ELEMENTWISE, FusionClass.REDUCTION) or op.name == "ge.pad"
+    )
 
 
 def _moves(op: Operation) -> bool:

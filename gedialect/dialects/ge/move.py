@@ -22,6 +22,7 @@ from gedialect.dialects.ge.layouts import channel_axis, channels_back, channels_
 from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shape import MoveOp
 from gedialect.dialects.ge.shapes import mismatch, normalize_axes, normalize_axis, same_dtype
+from gedialect.ir.access import Access
 from gedialect.ir.spec import DYNAMIC, Spec
 
 
@@ -79,6 +80,14 @@ class SliceOp(GeOp):
             first, last, step = slice(b, e, s).indices(x.shape[axis])
             place[axis] = slice(first, None if last < 0 else last, step)
         return np.ascontiguousarray(x[tuple(place)]).reshape(x[tuple(place)].shape)
+
+    @staticmethod
+    def strided(attrs: Attrs, x: Access) -> tuple[Access, ...] | None:
+        axes, bounds = slice_bounds(attrs, len(x.shape), attrs.begin, attrs.end, attrs.strides)
+        for axis, (b, e, s) in zip(axes, bounds, strict=True):
+            picked = range(x.shape[axis])[slice(b, e, s)]
+            x = x.slice(axis, picked.start, len(picked), picked.step)
+        return (x,)
 
 
 def slice_bounds(
@@ -249,6 +258,20 @@ class DepthToSpaceOp(MoveOp):
             y = x.reshape(n, depth, block, block, h, w).transpose(0, 1, 4, 2, 5, 3)
         return channels_back(y.reshape(n, depth, h * block, w * block), attrs.data_format)
 
+    @staticmethod
+    def strided(attrs: Attrs, x: Access) -> tuple[Access, ...] | None:
+        last = channel_axis(attrs.data_format, 4) == 3
+        n, c, h, w = (x.transpose((0, 3, 1, 2)) if last else x).shape
+        block, depth = attrs.block_size, c // attrs.block_size**2
+        inner = (block, block, depth) if attrs.mode == "DCR" else (depth, block, block)
+        # axes of the split access: n, the parts of c, h, w in memory order
+        split = x.reshape((n, h, w, *inner) if last else (n, *inner, h, w))
+        if split is None:
+            return None
+        hh, ww, first = (1, 2, 3) if last else (4, 5, 1)
+        d, by, bx = (first + 2, first, first + 1) if attrs.mode == "DCR" else (first, first + 1, first + 2)
+        return (split.transpose((0, hh, by, ww, bx, d) if last else (0, d, hh, by, ww, bx)),)
+
 
 @irdl_op_definition
 class SpaceToDepthOp(MoveOp):
@@ -273,6 +296,19 @@ class SpaceToDepthOp(MoveOp):
         y = x.reshape(n, c, h // block, block, w // block, block)
         y = y.transpose(0, 1, 3, 5, 2, 4) if attrs.mode == "CRD" else y.transpose(0, 3, 5, 1, 2, 4)
         return channels_back(y.reshape(n, c * block * block, h // block, w // block), attrs.data_format)
+
+    @staticmethod
+    def strided(attrs: Attrs, x: Access) -> tuple[Access, ...] | None:
+        last = channel_axis(attrs.data_format, 4) == 3
+        n, c, h, w = (x.transpose((0, 3, 1, 2)) if last else x).shape
+        block = attrs.block_size
+        blocks = (h // block, block, w // block, block)
+        split = x.reshape((n, *blocks, c) if last else (n, c, *blocks))
+        if split is None:
+            return None
+        hh, by, ww, bx, d = (1, 2, 3, 4, 5) if last else (2, 3, 4, 5, 1)
+        parts = (d, by, bx) if attrs.mode == "CRD" else (by, bx, d)
+        return (split.transpose((0, hh, ww, *parts) if last else (0, *parts, hh, ww)),)
 
 
 @irdl_op_definition
