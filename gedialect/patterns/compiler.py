@@ -292,8 +292,9 @@ class _Generator:
                 other = b if bound is a else a
                 v = self.values[id(bound)]
                 self.emit(f"{second} = {s1} if {s0} is {v} else {s0}")
-                self.fail_if(f"{s0} is not {v} and {s1} is not {v}", f"{node.cls.name} joins other values",
-                             self.ops[id(node)])
+                self.fail_if(
+                    f"{s0} is not {v} and {s1} is not {v}", f"{node.cls.name} joins other values", self.ops[id(node)]
+                )
                 self.match_value(other, second, pending)
                 continue
             classes = (root_class(a), root_class(b))
@@ -422,9 +423,7 @@ class _Generator:
                 self.fail_if(f"tuple({v}) != tuple({self.values[id(p)]})", "not the same operands", o)
             self.values[id(p)] = v
             self.captures[p.name] = f"tuple(Value(v) for v in {v})"
-            return [
-                (a, f"{s}[{i if i < many else i - len(node.args)}]") for i, a in enumerate(node.args) if i != many
-            ]
+            return [(a, f"{s}[{i if i < many else i - len(node.args)}]") for i, a in enumerate(node.args) if i != many]
         args = node.args + [None] * max(len(kinds) - len(node.args), 0)
         if any(k == "variadic" for _, k in kinds):
             args = list(node.args)
@@ -577,7 +576,9 @@ class _Generator:
         self.emit(f"{props} = {{{', '.join(entries)}}}")
         if optional or any(isinstance(v, AttrCapture) for v in node.attrs.values()):
             self.emit(f"{props} = {{k: v for k, v in {props}.items() if v is not None}}")
-        like = next((a for a in node.args if a is not None and not isinstance(a, Number | Computed | ManyCapture)), None)
+        like = next(
+            (a for a in node.args if a is not None and not isinstance(a, Number | Computed | ManyCapture)), None
+        )
         for a in node.args:
             if isinstance(a, Number | Computed) and id(a) not in specs:
                 self.plan_constant(a, like, specs)
@@ -632,9 +633,11 @@ class _Generator:
             part = node.args[at : len(node.args) - after]
             at += len(part)
             out.append(
-                "[" + ", ".join(
+                "["
+                + ", ".join(
                     f"*({each} for v in {self.values[id(a)]})" if isinstance(a, ManyCapture) else one(a) for a in part
-                ) + "]"
+                )
+                + "]"
             )
         return out
 

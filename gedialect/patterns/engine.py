@@ -105,7 +105,6 @@ class RuleSet:
                 compile_variant(form.rule, form.variant, Counter(), lambda d, why, op: found.append((d, why, op)))(root)
         return sorted(found, key=lambda f: -f[0])
 
-
     def forms_for(self, op: Operation, key: Hashable) -> list[_Form]:
         """Forms whose root and whose root's operands have the classes of ``op``'s."""
         made = {type(v.owner) for v in op.operands}

@@ -112,7 +112,7 @@ class RestCapture:
 class Number(Pattern):
     """A constant with one value everywhere, of any element type and shape; see ``number``."""
 
-    def __init__(self, value: float | int | bool, tol: float | None = None):
+    def __init__(self, value: float | bool, tol: float | None = None):
         self.value = value
         self.tol = tol
 

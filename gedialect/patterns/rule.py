@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from xdsl.irdl import OptPropertyDef
 
@@ -167,7 +167,7 @@ def rule(
 
 
 def _side(side: Any, place: str) -> tuple[Pattern, ...]:
-    items: tuple[Any, ...] = side if isinstance(side, tuple) else (side,)
+    items = cast("tuple[Any, ...]", side if isinstance(side, tuple) else (side,))
     found = [as_pattern(i) for i in items]
     if any(f is None for f in found):
         raise rule_error("a side of a rule is a value or a tuple of values", where=place)
@@ -203,10 +203,10 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 def _checks(where: Where) -> tuple[Check, ...]:
     named: list[tuple[str, Condition]] = []
     if isinstance(where, Mapping):
-        named += where.items()
+        named += cast("Mapping[str, Condition]", where).items()
     else:
-        for f in where if isinstance(where, Sequence) else [where]:
-            named.append((_label(f), f))
+        several = cast("Sequence[Condition]", where if isinstance(where, Sequence) else [where])
+        named += [(_label(f), f) for f in several]
     return tuple(Check(n, f, parameters(f)) for n, f in named)
 
 
@@ -334,35 +334,52 @@ def _check(r: Rule) -> None:
             f"{r.name} replaces {len(r.outputs)} values by {len(r.replacements)}", "give as many as there are", r.where
         )
     everywhere: set[str] = set()
-    optional: set[str] = set()
     for v in r.variants:
         everywhere |= _bound(v.before)
-        optional |= v.absent
+    _check_bound(r, everywhere)
+    for check in r.checks:
+        for p in check.params:
+            if p not in r.names:
+                raise rule_error(
+                    f"the condition {check.name!r} asks for {p}, which the rule does not have", None, r.where
+                )
+    for v in r.variants:
         left = {id(n) for n in nodes(v.before)}
         for node in nodes(v.before):
             _check_operands(node, left=True)
         for node in nodes(v.after):
             if id(node) not in left:
                 _check_right(r, v, node)
-    for check in r.checks:
-        for p in check.params:
-            if p not in r.names:
-                raise rule_error(f"the condition {check.name!r} asks for {p}, which the rule does not have", None, r.where)
-    for name in r.params:
-        if name not in everywhere:
-            raise rule_error(f"{r.name} does not use its parameter {name} on the left side", where=r.where)
-    for v in r.variants:
-        for value in [*v.after, *(a for n in nodes(v.after) for a in n.args)]:
-            _check_value(r, value, everywhere)
+            for a in [node, *node.args]:
+                if isinstance(a, Computed):
+                    _check_function(r, a.function, r.where)
 
 
-def _check_value(r: Rule, value: Pattern | None, bound: set[str]) -> None:
-    if isinstance(value, Capture | ManyCapture) and value.name not in bound:
-        raise rule_error(f"{value.name} on the right side of {r.name} is bound nowhere on the left", where=r.where)
-    if isinstance(value, Computed):
-        _check_function(r, value.function, r.where)
-    if isinstance(value, OneOf):
-        raise rule_error("alternatives belong to the left side", "use given on the right", r.where)
+def _check_bound(r: Rule, bound: set[str]) -> None:
+    """Every parameter is bound on the left; what the right side uses is a parameter."""
+    unbound = [n for n in r.params if n not in bound]
+    if not unbound:
+        return
+    used = {a.name for root in r.replacements for a in _captures(root)}
+    if unbound[0] in used:
+        raise rule_error(f"{unbound[0]} on the right side of {r.name} is bound nowhere on the left", None, r.where)
+    raise rule_error(f"{r.name} does not use its parameter {unbound[0]} on the left side", None, r.where)
+
+
+def _captures(p: Pattern | None) -> Iterator[Capture | ManyCapture]:
+    match p:
+        case Capture() | ManyCapture():
+            yield p
+        case Node():
+            for a in p.args:
+                yield from _captures(a)
+        case ResultOf():
+            yield from _captures(p.node)
+        case Given():
+            yield from _captures(p.then)
+            yield from _captures(p.otherwise)
+        case _:
+            pass
 
 
 def _check_function(r: Rule, function: Callable[..., Any], place: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
@@ -104,7 +104,7 @@ def is_const(value: SSAValue) -> bool:
     return True
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_pure(cls: type[Operation]) -> bool:
     """Whether ops of this class may go when their results are not used."""
     from xdsl.traits import Pure
@@ -121,7 +121,7 @@ def number_of(value: SSAValue) -> float | int | bool | None:
     if isinstance(attribute, SplatAttr):
         return attribute.python
     if isinstance(attribute, DenseIntOrFPElementsAttr):
-        return _dense_number(attribute, value.type)
+        return _dense_number(cast(Attribute, attribute), value.type)
     return None
 
 

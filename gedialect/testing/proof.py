@@ -144,7 +144,8 @@ class _Instance:
         except GeError as e:
             if e.code != "GE1901":
                 raise _Retry from e
-            target = node.dtype or self.sampler.pick(["f64", "f32", "f16", "bf16", "i32", "i64", "i8"])
+            some = ["f64", "f32", "f16", "bf16", "i32", "i64", "i8", *[self.sampler.dtype.name] * 7]
+            target = node.dtype or self.sampler.pick(some)
             first = spec_of(next(o for o in operands if o is not None).type)
             op = self.builder.create(cls, groups, attrs, results=[first.with_dtype(dtypes.BY_NAME[target])])
         self.bind(node, op)
@@ -248,9 +249,7 @@ def _compare(rules: RuleSet, rule: Rule, instance: _Instance) -> Counterexample 
         return None
 
     def wrong(reason: str, expected: Any, got: Any) -> Counterexample:
-        return Counterexample(
-            str(module), str(copy), instance.inputs, expected, got, reason, total(instance.shapes)
-        )
+        return Counterexample(str(module), str(copy), instance.inputs, expected, got, reason, total(instance.shapes))
 
     try:
         copy.verify()

@@ -71,9 +71,7 @@ class Sampler:
         return like.with_shape(self.pick(choices))
 
     # ------------------------------------------------------------ one op
-    def complete(
-        self, cls: type[GeOp], known: Sequence[Known], fixed: Attributes
-    ) -> tuple[list[Known], Attributes]:
+    def complete(self, cls: type[GeOp], known: Sequence[Known], fixed: Attributes) -> tuple[list[Known], Attributes]:
         """Types of the operands that are free, and all attributes of the op; ``fixed`` ones stay."""
         name = cls.name.removeprefix("ge.")
         special = SPECIAL.get(name) or next((f for k, f in FAMILIES if name.startswith(k)), _elementwise)

@@ -151,5 +151,3 @@ def add_add_constants(x, c: const, d: const):
 def mul_mul_constants(x, c: const, d: const):
     """(x · c) · d is x · (c · d)."""
     return (x * c) * d, x * (c * d)
-
-

@@ -60,6 +60,7 @@ def bias_add_constant(x, w, b, _f, **attrs):
         x, w, b, data_format=_f, **attrs
     )
 
+
 def _batch_norm(conv: str):
     @rule(exact="tolerance", name=f"{conv}_batch_norm", where=SAME_LAYOUT)
     def batch_norm(x, w: const, b: const, s: const, o: const, m: const, v: const, e: attr, f: attr, **attrs):

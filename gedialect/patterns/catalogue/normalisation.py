@@ -98,6 +98,25 @@ def rms_norm(x, g, e: number, a: attr):
     )
 
 
+@rule(
+    exact="tolerance",
+    where={
+        "cast back": lambda x, out: x.dtype is out.dtype and x.dtype.name in ("f16", "bf16"),
+        **TRAILING,
+        "gamma has the normalised shape": lambda g, x, a: stripped(g) == list(x.shape[first_axis(a, x.rank) :]),
+    },
+    samples={"e": lambda rng: float(rng.choice([1e-5, 1e-3, 0.125]))},
+)
+def rms_norm_in_f32(x, g, e: number, a: attr):
+    """The same with statistics in f32, rounded before the factor, as LLaMA computes it in half precision."""
+    wide = ge.cast(x, dtype="f32")
+    s = _mean(_square(wide), a) + e
+    return (
+        ge.cast(one_of(wide / ge.sqrt(s), wide * _root(s))) * g,
+        ge.rms_norm(x, ge.reshape(g, shape=lambda g: stripped(g)), epsilon=lambda e: e),
+    )
+
+
 # ---------------------------------------------------------------- batch norm
 def _affine(scale, offset, mean, variance):
     """Factor and offset [C] that a batch norm comes to."""
