@@ -2,5 +2,6 @@
 
 from ...binary.kernel_codec import decode
 from .machine import Machine, Region
+from .sanitizer import Finding, sanitize
 
-__all__ = ["Machine", "Region", "decode"]
+__all__ = ["Finding", "Machine", "Region", "decode", "sanitize"]

@@ -16,6 +16,7 @@ from ...binary.kernel_codec import decode
 from ...errors import GeError
 from .codegen import CrossCore, Program, generate
 from .memory import Core
+from .sanitizer import check
 
 Region = tuple[npt.NDArray[np.uint8], int, int]
 """A kernel argument: bytes of memory, offset of the argument in them, its size in bytes."""
@@ -24,11 +25,14 @@ Region = tuple[npt.NDArray[np.uint8], int, int]
 class Machine:
     """Executes kernels, block after block. One machine serves one thread; it keeps compiled kernels.
 
-    ``sizes`` gives the bytes of each on-chip space (default ascend910b1).
+    ``sizes`` gives the bytes of each on-chip space (default ascend910b1). With ``sanitize`` every kernel is checked
+    before it first runs (see `sanitizer`).
     """
 
-    def __init__(self, sizes: Mapping[str, int] = SPACE_BYTES):
+    def __init__(self, sizes: Mapping[str, int] = SPACE_BYTES, *, sanitize: bool = False):
         self.sizes = dict(sizes)
+        self.sanitize = sanitize
+        self._checked: set[bytes] = set()
         self._cube = Core(True, self.sizes)
         self._vectors = (Core(False, self.sizes), Core(False, self.sizes))
         self._kernels: dict[bytes, Kernel] = {}
@@ -44,10 +48,13 @@ class Machine:
 
     def run(self, kernel: Kernel | bytes, args: Sequence[Region]) -> None:
         """Run all blocks. GE1307 if the arguments do not fit, GE1308 for an access outside its region or a bad
-        index, GE1309 for a deadlock between cores."""
+        index, GE1309 for a deadlock between cores, GE1310 for what the sanitizer finds."""
         if isinstance(kernel, bytes):
             kernel = self.load(kernel)
         memory = self._regions(kernel, args)
+        if self.sanitize and (kernel.digest == b"" or kernel.digest not in self._checked):
+            check(kernel, self.sizes)
+            self._checked.add(kernel.digest)
         with np.errstate(all="ignore"):
             for bid in range(kernel.blocks):
                 if kernel.kind == "mix":

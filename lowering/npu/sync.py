@@ -1,0 +1,481 @@
+"""Which flags and barriers a function needs: dependence analysis over structured loops.
+
+A block is a list of units (instructions, and loops seen as one). Going through it in program order, every pipe keeps
+what it knows of the others: up to which unit they are done. A dependence that a pipe does not know to be satisfied
+costs a flag, set right after its source and waited for right before its target; joining the source's knowledge drops
+what follows from it. Dependences that a loop carries from one iteration to a later one cost a flag raised once before
+the outermost loop, waited for and set again in each iteration, and taken back at the end; a tile with n slots takes n
+ids in turn. Inside one pipe a barrier does.
+
+A flag is a binary semaphore, so its next set must come after its last wait. For a flag in a loop that follows from
+some flag the other way; the number of ids it needs is the distance of that one, and where there is none, one is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from xdsl.ir import Block, SSAValue
+
+from gedialect.binary.isa import BY_NAME, FLAG_IDS, Pipe, needs_barrier
+from gedialect.binary.kernel import FIRST_LOOP, Linear
+from gedialect.dialects.npu import AllocOp, ForOp, FunctionOp, InstrOp, KernelOp, ViewOp
+from gedialect.errors import GeError
+
+from .access import Access, Bounds, LoopInfo, access_of, carried, loop_info, same_iteration
+from .views import ViewTable
+
+_PIPES = len(Pipe)
+THROTTLE = 2
+"""Iterations a flag without a natural way back may run ahead."""
+
+_SYNC = {"set_flag", "wait_flag", "pipe_barrier"}
+_OPERANDS = {i.name: i.operands for i in BY_NAME.values()}
+
+
+# Places in a block, in program order: each unit has room before and after it for several kinds of op.
+def preset_place(unit: int) -> int:
+    return unit * 8
+
+
+def wait_place(unit: int) -> int:
+    """Before ``unit``."""
+    return unit * 8 + 1
+
+
+def barrier_place(unit: int) -> int:
+    return unit * 8 + 2
+
+
+def early_set_place(unit: int) -> int:
+    """After ``unit``, before the waits there."""
+    return unit * 8 + 4
+
+
+def late_wait_place(unit: int) -> int:
+    """After ``unit``."""
+    return unit * 8 + 5
+
+
+def set_place(unit: int) -> int:
+    """After ``unit`` and the waits there."""
+    return unit * 8 + 6
+
+
+@dataclass(eq=False)
+class Flag:
+    """A flag from pipe ``src`` to ``dst`` in one block; ``slots`` ids in turn. ``carried``: its wait belongs to the
+    set of an earlier iteration."""
+
+    src: Pipe
+    dst: Pipe
+    set_at: int
+    wait_at: int
+    carried: bool = False
+    slots: int = 1
+    id: int = -1
+
+    @property
+    def pair(self) -> tuple[Pipe, Pipe]:
+        return self.src, self.dst
+
+
+@dataclass(eq=False)
+class Unit:
+    """An instruction or a loop, with all it touches."""
+
+    op: InstrOp | ForOp
+    accesses: list[Access]
+    pipes: tuple[Pipe, ...]
+    inner: Plan | None = None
+
+
+@dataclass(eq=False)
+class Plan:
+    """Units of a block and the synchronisation to insert in it. ``loop`` is None for a function's body."""
+
+    bounds: Bounds
+    loop: LoopInfo | None
+    units: list[Unit] = field(default_factory=list[Unit])
+    flags: list[Flag] = field(default_factory=list[Flag])
+    barriers: set[tuple[int, Pipe]] = field(default_factory=set[tuple[int, Pipe]])
+    """(place, pipe)"""
+    known: list[dict[Pipe, tuple[int, ...]]] = field(default_factory=list[dict[Pipe, tuple[int, ...]]])
+    """What each unit's pipes knew of the others when it ran."""
+
+    def plans(self) -> Iterator[Plan]:
+        """This plan and those of all loops inside."""
+        yield self
+        for unit in self.units:
+            if unit.inner is not None:
+                yield from unit.inner.plans()
+
+
+def plan_function(function: FunctionOp, kernel: KernelOp) -> Plan:
+    """The plan of a function whose tiles have addresses; GE1401 if they have not, GE1403 if it has flags already."""
+    bounds: dict[int, tuple[int, int]] = {0: (0, kernel.blocks.value.data - 1), 1: (0, 1)}
+    plan = _Builder(function, kernel).plan(function.body.block, 0, bounds, None)
+    for p in plan.plans():
+        _forward(p)
+        if p.loop is not None and p.loop.trips > 1:
+            _backward(p)
+            _respect_semaphores(p)
+    _number_flags(plan)
+    return plan
+
+
+# ------------------------------------------------------------------------------------------------ units
+
+
+class _Builder:
+    def __init__(self, function: FunctionOp, kernel: KernelOp):
+        self.kernel = kernel
+        self.table = ViewTable(function, kernel)
+        self.keys = _regions(function)
+        self._cache: dict[tuple[object, ...], Access] = {}
+
+    def plan(self, block: Block, depth: int, bounds: dict[int, tuple[int, int]], loop: LoopInfo | None) -> Plan:
+        plan = Plan(bounds, loop)
+        table = self.table
+        for op in block.ops:
+            if isinstance(op, InstrOp):
+                plan.units.append(self.instruction(op))
+            elif isinstance(op, ViewOp):
+                table.add_view(op)
+            elif isinstance(op, AllocOp):
+                table.add_alloc(op, depth)
+            elif isinstance(op, ForOp):
+                lo, hi = table.enter_loop(op, depth)
+                plan.units.append(self.loop(op, lo, hi, depth, bounds, loop))
+        return plan
+
+    def loop(
+        self, op: ForOp, lo: Linear, hi: Linear, depth: int, bounds: dict[int, tuple[int, int]], outer: LoopInfo | None
+    ) -> Unit:
+        var = FIRST_LOOP + depth
+        info, span = loop_info(var, lo, hi, op.step.value.data, bounds)
+        if outer is not None and outer.trips > 1:
+            # its last iteration is followed by the first of the next round
+            info = LoopInfo(info.var, info.step, max(info.trips, 2))
+        inner = self.plan(op.body.block, depth + 1, {**bounds, var: span}, info)
+        folded = dict.fromkeys(a.fold(var, span, info.step) for u in inner.units for a in u.accesses)
+        pipes = dict.fromkeys(p for u in inner.units for p in u.pipes)
+        return Unit(op, list(folded), tuple(pipes), inner)
+
+    def instruction(self, op: InstrOp) -> Unit:
+        instr = op.INSTR
+        if instr.name in _SYNC:
+            raise GeError(
+                f"{op.name} is there already", code="GE1403", where=f"kernel {self.kernel.sym_name.data}",
+                hint="npu-insert-sync writes all flags and barriers itself",
+            )  # fmt: skip
+        if instr.pipe is Pipe.S:
+            return Unit(op, [], (Pipe[str(op.value("pipe"))],))
+        accesses: list[Access] = []
+        for operand, value in zip(_OPERANDS[instr.name], op._operands, strict=False):  # pyright: ignore[reportPrivateUsage]
+            if operand.reads:
+                accesses.append(self.access(value, instr.pipe, instr.name, False))
+            if operand.writes:
+                accesses.append(self.access(value, instr.pipe, instr.name, True))
+        return Unit(op, accesses, (instr.pipe,))
+
+    def access(self, value: SSAValue, pipe: Pipe, instr: str, write: bool) -> Access:
+        kept = instr if pipe is Pipe.M else ""  # only the cube's accumulator asks for the name
+        cache_key = (value, pipe, kept, write)
+        found = self._cache.get(cache_key)
+        if found is None:
+            view, root = self.table.views[value], self.table.roots[value]
+            found = access_of(view, root, pipe, kept, write, self.keys.get(root))
+            self._cache[cache_key] = found
+        return found
+
+
+def _regions(function: FunctionOp) -> dict[SSAValue, str]:
+    """A name per group of tiles that share bytes, by alloc: only tiles of one group can depend on each other."""
+    spaces: dict[str, list[tuple[int, int, AllocOp]]] = {}
+    for op in function.walk():
+        if isinstance(op, AllocOp) and op.addr is not None:
+            lo = op.addr.value.data
+            size = op.type.nbytes if op.slot is None else op.slot.value.data * op.count
+            spaces.setdefault(op.type.space, []).append((lo, lo + size, op))
+    keys: dict[SSAValue, str] = {}
+    for space, tiles in spaces.items():
+        end, number = -1, 0
+        for lo, hi, op in sorted(tiles, key=lambda t: t[:2]):
+            if lo >= end:
+                number += 1
+            keys[op.tile] = f"{space}{number}"
+            end = max(end, hi)
+    return keys
+
+
+# ------------------------------------------------------------------------------------------------ dependences
+
+
+def _depend(j: Access, i: Access) -> bool:
+    """Whether order matters, should the two meet."""
+    if not (j.write or i.write):
+        return False
+    return j.pipe is not i.pipe or needs_barrier(i.pipe, i.instr)
+
+
+def _forward(plan: Plan) -> None:
+    """Dependences from earlier to later units."""
+    know = {p: [-1] * _PIPES for p in Pipe}
+    entries: dict[str | int, dict[Access, int]] = {}
+    bounds, loop = plan.bounds, plan.loop
+    for pos, unit in enumerate(plan.units):
+        latest: dict[tuple[Pipe, Pipe], int] = {}
+        for i in unit.accesses:
+            for j, at in entries.get(i.key, {}).items():
+                pair = (j.pipe, i.pipe)
+                if at <= know[i.pipe][j.pipe] or at <= latest.get(pair, -1) or not _depend(j, i):
+                    continue
+                moves = loop is not None and (j.terms or i.terms)
+                if same_iteration(j, i, bounds) or (moves and loop is not None and carried(j, i, loop, bounds)):
+                    latest[pair] = at
+        for (src, dst), at in sorted(latest.items(), key=lambda d: (d[0][0] is d[0][1], -d[1], d[0])):
+            mine = know[dst]
+            if at <= mine[src]:
+                continue
+            if src is dst:
+                plan.barriers.add((barrier_place(pos), dst))
+                mine[dst] = pos - 1
+                continue
+            plan.flags.append(Flag(src, dst, set_place(at), wait_place(pos)))
+            for p, seen in enumerate(plan.known[at][src]):
+                mine[p] = max(mine[p], seen)
+            mine[src] = at
+        plan.known.append({p: tuple(know[p]) for p in unit.pipes})
+        for i in unit.accesses:
+            entries.setdefault(i.key, {})[i] = pos
+
+
+def _backward(plan: Plan) -> None:
+    """Dependences that the plan's loop carries to a later iteration."""
+    loop = plan.loop
+    assert loop is not None
+    spans: dict[str | int, dict[Access, tuple[int, int]]] = {}
+    for pos, unit in enumerate(plan.units):
+        for a in unit.accesses:
+            of_key = spans.setdefault(a.key, {})
+            of_key[a] = (of_key[a][0] if a in of_key else pos, pos)
+    found: dict[tuple[Pipe, Pipe, int, str | int], tuple[int, int]] = {}
+    for key, accesses in spans.items():
+        for j, (_, last) in accesses.items():
+            for i, (first, _) in accesses.items():
+                if last < first or not _depend(j, i):
+                    continue  # in order within the iteration, so also across
+                if last == first and plan.units[last].inner is not None and j.plain and i.plain:
+                    continue  # the inner loop's own flags outlive it
+                if not carried(j, i, loop, plan.bounds):
+                    continue
+                rotates = j.root is i.root and j.rotation is not None
+                slots = j.rotation.slots if rotates and j.rotation is not None else 1
+                if rotates and j.rotation is not None and FIRST_LOOP + j.rotation.depth != loop.var:
+                    slots = 1
+                case = (j.pipe, i.pipe, slots, key)
+                known = found.get(case, (last, first))
+                found[case] = (max(known[0], last), min(known[1], first))
+    cross = [(c, at) for c, at in found.items() if c[0] is not c[1]]
+    for (src, dst, slots, _), (last, first) in sorted(
+        cross, key=lambda f: (f[0][2], f[1][1], -f[1][0], f[0][0], f[0][1])
+    ):
+        if not _ordered(plan, src, dst, last, first, slots):
+            plan.flags.append(Flag(src, dst, set_place(last), wait_place(first), True, slots))
+    for (pipe, other, slots, _), (last, first) in found.items():
+        if pipe is not other or _ordered(plan, pipe, pipe, last, first, slots):
+            continue
+        places = [at for at, p in plan.barriers if p is pipe]
+        if any(at > set_place(last) or at <= barrier_place(first) or slots > 1 for at in places):
+            continue
+        plan.barriers.add((barrier_place(first), pipe))
+
+
+def _ordered(plan: Plan, src: Pipe, dst: Pipe, last: int, first: int, slots: int) -> bool:
+    """Whether flags already order unit ``last`` on ``src`` before unit ``first`` on ``dst``, ``slots`` iterations
+    later: one carried flag, or a carried one and one within the iteration."""
+    begin, end = set_place(last), wait_place(first)
+    for c in plan.flags:
+        if not c.carried or c.slots > slots:
+            continue
+        if c.src is src and c.set_at >= begin:
+            if c.dst is dst and c.wait_at <= end:
+                return True
+            for g in plan.flags:
+                if not g.carried and g.src is c.dst and g.dst is dst and c.wait_at < g.set_at and g.wait_at <= end:
+                    return True
+        if c.dst is dst and c.wait_at <= end:
+            for g in plan.flags:
+                if not g.carried and g.src is src and g.dst is c.src and g.set_at >= begin and g.wait_at < c.set_at:
+                    return True
+    return False
+
+
+# ------------------------------------------------------------------------------------------------ semaphores
+
+
+def _respect_semaphores(plan: Plan) -> None:
+    """Give each flag of a loop enough ids, and a way back if it has none: every set follows the last wait."""
+    for c in [f for f in plan.flags if f.carried]:
+        if not _answered(plan, c):
+            unit_waiting, unit_setting = c.wait_at // 8, c.set_at // 8
+            plan.flags.append(Flag(c.dst, c.src, early_set_place(unit_waiting), late_wait_place(unit_setting)))
+    for f in [f for f in plan.flags if not f.carried]:
+        distance = _way_back(plan, f)
+        if distance == 0:
+            back = Flag(f.dst, f.src, set_place(f.wait_at // 8), wait_place(f.set_at // 8), True, THROTTLE)
+            plan.flags.append(back)
+            distance = THROTTLE
+        f.slots = distance
+
+
+def _answered(plan: Plan, c: Flag) -> bool:
+    """Whether, in one iteration, the wait of carried flag ``c`` comes before its set."""
+    for f in plan.flags:
+        if f.carried or f.src is not c.dst or f.set_at < c.wait_at:
+            continue
+        if f.dst is c.src and f.wait_at < c.set_at:
+            return True
+        for g in plan.flags:
+            if not g.carried and g.src is f.dst and g.dst is c.src and f.wait_at < g.set_at and g.wait_at < c.set_at:
+                return True
+    return False
+
+
+def _way_back(plan: Plan, f: Flag) -> int:
+    """Least known n such that the wait of ``f`` comes before its set n iterations later; 0 if none is known."""
+    best = 0
+    for b in plan.flags:
+        if b.src is not f.dst or b.set_at < f.wait_at:
+            continue
+        if b.dst is f.src:
+            if not b.carried:
+                return 1
+            if b.wait_at < f.set_at:
+                best = b.slots if best == 0 else min(best, b.slots)
+            continue
+        for g in plan.flags:
+            if g.src is not b.dst or g.dst is not f.src or g.set_at < b.wait_at or (b.carried and g.carried):
+                continue
+            if not b.carried and not g.carried:
+                return 1
+            if g.wait_at < f.set_at:
+                distance = b.slots if b.carried else g.slots
+                best = distance if best == 0 else min(best, distance)
+    return best
+
+
+# ------------------------------------------------------------------------------------------------ ids
+
+
+def _number_flags(plan: Plan) -> None:
+    """Ids for all flags of a function; barriers where they run out."""
+    order = sorted(plan.flags, key=lambda f: f.set_at)
+    after: dict[int, list[Flag]] = {}
+    for f in order:
+        after.setdefault(f.set_at // 8, []).append(f)
+    used: dict[tuple[Pipe, Pipe], int] = {}
+    retired: dict[tuple[Pipe, Pipe], list[Flag]] = {}
+    dropped: set[Flag] = set()
+
+    def fresh_start(unit: int) -> None:
+        """Barrier over all pipes before ``unit``: every id is free, flags across it are not needed."""
+        plan.barriers.add((barrier_place(unit), Pipe.ALL))
+        used.clear()
+        retired.clear()
+        dropped.update(f for f in order if f.set_at // 8 < unit <= f.wait_at // 8)
+
+    for pos, unit in enumerate(plan.units):
+        if unit.inner is not None:
+            needed = _fit(unit.inner)
+            if any(used.get(pair, 0) + n > FLAG_IDS for pair, n in needed.items()):
+                fresh_start(pos)
+            for p in unit.inner.plans():
+                for f in p.flags:
+                    f.id = used.get(f.pair, 0)
+                    used[f.pair] = f.id + f.slots
+        for f in after.get(pos, ()):
+            if f in dropped:
+                continue
+            known = plan.known[pos][f.src][f.dst]
+            free = next((r for r in retired.get(f.pair, ()) if r.wait_at // 8 <= known), None)
+            if free is not None:
+                retired[f.pair].remove(free)
+                f.id = free.id
+            else:
+                if used.get(f.pair, 0) >= FLAG_IDS:
+                    fresh_start(pos + 1)  # before its wait, so it needs no flag
+                    continue
+                f.id = used.get(f.pair, 0)
+                used[f.pair] = f.id + 1
+            retired.setdefault(f.pair, []).append(f)
+    plan.flags = [f for f in plan.flags if f not in dropped]
+
+
+def _needed(plan: Plan) -> dict[tuple[Pipe, Pipe], int]:
+    needed: dict[tuple[Pipe, Pipe], int] = {}
+    for p in plan.plans():
+        for f in p.flags:
+            needed[f.pair] = needed.get(f.pair, 0) + f.slots
+    return needed
+
+
+def _fit(plan: Plan) -> dict[tuple[Pipe, Pipe], int]:
+    """Ids needed per pair of pipes by a loop nest, brought down to what there is: first by widening (one flag for
+    several), then by one id instead of several, then by barriers over all pipes instead of flags."""
+    for reduce in (None, _widen, _single, _barriers_only):
+        if reduce is not None:
+            for p in plan.plans():
+                reduce(p)
+        needed = _needed(plan)
+        if all(n <= FLAG_IDS for n in needed.values()):
+            break
+    return _needed(plan)
+
+
+def _widen(plan: Plan) -> None:
+    """Join flags of the same pipes where one set and one wait can do for several."""
+    joined: list[Flag] = []
+    for f in sorted(plan.flags, key=lambda f: (f.carried, f.set_at)):
+        for g in joined:
+            if g.pair != f.pair or g.carried != f.carried:
+                continue
+            set_at, wait_at = max(f.set_at, g.set_at), min(f.wait_at, g.wait_at)
+            if f.carried or set_at < wait_at:
+                g.set_at, g.wait_at = set_at, wait_at
+                g.slots = min(f.slots, g.slots) if f.carried else max(f.slots, g.slots)
+                break
+        else:
+            joined.append(f)
+    plan.flags = joined
+    if plan.loop is not None and plan.loop.trips > 1:
+        _respect_semaphores(plan)
+
+
+def _single(plan: Plan) -> None:
+    """One id per flag."""
+    for f in plan.flags:
+        if f.carried:
+            f.slots = 1
+    if plan.loop is not None and plan.loop.trips > 1:
+        _respect_semaphores(plan)
+        for f in plan.flags:
+            f.slots = 1 if f.carried else f.slots
+
+
+def _barriers_only(plan: Plan) -> None:
+    """No flags: a barrier over all pipes before each unit that needs one, and at the end of each iteration."""
+    plan.flags = []
+    plan.barriers = set()
+    open_: dict[str | int, list[Access]] = {}
+    for pos, unit in enumerate(plan.units):
+        if any(_depend(j, i) for i in unit.accesses for j in open_.get(i.key, ())) or unit.inner is not None:
+            plan.barriers.add((barrier_place(pos), Pipe.ALL))
+            open_.clear()
+        if unit.inner is None:
+            for a in unit.accesses:
+                open_.setdefault(a.key, []).append(a)
+    if plan.loop is not None and plan.units:
+        plan.barriers.add((set_place(len(plan.units) - 1), Pipe.ALL))
