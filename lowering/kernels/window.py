@@ -269,7 +269,8 @@ class _Window:
         padded = run.held < rows or width < g.cols
         load = self.p.sources[self.op.operands[0]]
         strides = self._axis_strides(load.access.strides)
-        buffers = 2 if len(k.blocks) > 1 else 1
+        # slots turn with the innermost loop: alone in an outer loop they would only hold room
+        buffers = 2 if run.count > 1 else 1
         t = k.alloc("ub", self._order(rows, g.cols, channels), g.dtype, buffers=buffers, name="x")
         if padded:
             k.vdup(t, self._fill())
