@@ -67,13 +67,15 @@ Rewrite = Callable[[GeBuilder, Sequence[Any], int, int], Sequence[SSAValue]]
 class Role:
     """``operands`` are the indices (in the flat list) that may be in the last form, ``results`` likewise; all others
     are plain. ``low`` are operands of lower rank that broadcast and are reshaped if the op works in the last form.
-    ``if_plain`` says that the op itself is slower in the plain form."""
+    ``if_plain`` says that the op itself is slower in the plain form. Ops of one ``group`` choose together; what they
+    hand to each other nobody else reads, so its last form may be another."""
 
     link: Link
     operands: set[int] = field(default_factory=set[int])
     results: set[int] = field(default_factory=set[int])
     low: set[int] = field(default_factory=set[int])
     if_plain: bool = False
+    group: Operation | None = None
     rewrite: Rewrite | None = None
 
 
@@ -84,6 +86,8 @@ def role(op: Operation) -> Role:
     """The role of a ge op; FIXED for anything not known to allow another form."""
     if not isinstance(op, GeOp) or op.regions or not op.operands or not op.results:
         return FIXED
+    if op.name in ("ge.reshape", "ge.transpose") and (shuffle := _channel_shuffle(op)) is not None:
+        return shuffle
     if isinstance(op, TransposeOp):
         return _transpose(op)
     if "data_format" in op.attr_names():
@@ -94,7 +98,7 @@ def role(op: Operation) -> Role:
         return _elementwise(op)
     if op.name == "ge.expand" and len(op.operands) == 1:
         return _expand(op)
-    if "keep_dims" in op.properties and "axes" in op.properties:
+    if "keep_dims" in op.properties and len(op.results) == 1:
         return _reduction(op)
     if (remap := _REMAPS.get(op.name)) is not None:
         return remap(op)
@@ -215,6 +219,26 @@ def _pad(op: GeOp) -> Role:
     return _tied(op, {"paddings": [*(paddings[a] for a in order), *(paddings[rank + a] for a in order)]})
 
 
+def _resize(op: GeOp) -> Role:
+    attrs = op.attrs()
+    rank = spec_of(op.operands[0].type).rank
+    if rank < 3 or len(op.operands) > 1:
+        return FIXED
+    axes = [a % rank for a in (attrs.axes if attrs.axes is not None else range(rank))]
+    order = sorted(range(len(axes)), key=lambda i: _at(rank, axes[i]))
+    changes: dict[str, Any] = {"axes": [_at(rank, axes[i]) for i in order] if attrs.axes is not None else None}
+    for name in ("scales", "sizes"):
+        if attrs.get(name) is not None:
+            changes[name] = [attrs[name][i] for i in order]
+    if attrs.roi is not None:
+        if len(attrs.roi) != 2 * len(axes):
+            return FIXED
+        changes["roi"] = [*(attrs.roi[i] for i in order), *(attrs.roi[len(axes) + i] for i in order)]
+    found = _tied(op, changes)
+    found.if_plain = True
+    return found
+
+
 def _tile(op: GeOp) -> Role:
     multiples = op.attrs().multiples
     rank = spec_of(op.operands[0].type).rank
@@ -233,6 +257,9 @@ _REMAPS: dict[str, Callable[[GeOp], Role]] = {
     "ge.dequantize": _scaled,
     "ge.slice": _slice,
     "ge.pad": _pad,
+    "ge.resize": _resize,
+    "ge.mvn": _axes,
+    "ge.hardmax": _axis("axis"),
     "ge.tile": _tile,
 }
 
@@ -240,12 +267,14 @@ _REMAPS: dict[str, Callable[[GeOp], Role]] = {
 def _reduction(op: GeOp) -> Role:
     x = spec_of(op.operands[0].type)
     attrs = op.attrs()
-    if x.rank < 3 or len(op.operands) > 1:
+    over = attrs.axes if attrs.axes is not None else (attrs.dimension,) if attrs.dimension is not None else None
+    if x.rank < 3 or len(op.operands) > 1 or over is None:
         return FIXED
-    axes = sorted(_at(x.rank, a) for a in attrs.axes)
+    axes = sorted(_at(x.rank, a) for a in over)
+    changes: dict[str, Any] = {"axes": axes} if attrs.axes is not None else {"dimension": axes[0]}
     if attrs.keep_dims:
-        return _tied(op, {"axes": axes})
-    gone = {a % x.rank for a in attrs.axes}
+        return _tied(op, changes)
+    gone = {a % x.rank for a in over}
     left = [a for a in range(x.rank) if a not in gone]
 
     def long(axes: Sequence[int]) -> list[int]:
@@ -262,7 +291,7 @@ def _reduction(op: GeOp) -> Role:
     def rewrite(b: GeBuilder, groups: Sequence[Any], into: int, out: int) -> Sequence[SSAValue]:
         properties: dict[str, Any] = dict(op.properties)
         if into == LAST:
-            properties["axes"] = axes
+            properties |= changes
         result = b.create(type(op), groups, properties).results[0]
         want = permuted(y, to_last(y.rank)) if out == LAST else y
         return [result if spec_of(result.type).shape == want.shape else b.reshape(result, shape=want.shape)]
@@ -333,6 +362,71 @@ def common_parts(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int, int
 def _order(parts: Sequence[tuple[int, int, int]], side: int, rank: int) -> list[int]:
     """Indices of the parts in the order in which they come when that side is in the last form."""
     return [k for axis in to_last(rank) for k, part in enumerate(parts) if part[1 + side] == axis]
+
+
+def _channel_shuffle(op: GeOp) -> Role | None:
+    """Reshape, transpose, reshape that together only reorder channels: the channels split into parts, the parts
+    change places. It works on the last axis as well as on axis 1."""
+    first = _first_of_shuffle(op)
+    if first is None:
+        return None
+    middle = cast(TransposeOp, _only_reader(first.results[0]))
+    last = cast(GeOp, _only_reader(middle.results[0]))
+    x = spec_of(first.operands[0].type)
+    split = spec_of(first.results[0].type)
+    parts = split.rank - x.rank + 1
+    n, spatial = x.shape[0], x.shape[2:]
+    perm = middle.attrs().perm
+    swapped = [perm[1 + i] - 1 + len(spatial) + 1 for i in range(parts)]
+
+    def rewrite(b: GeBuilder, groups: Sequence[Any], into: int, out: int) -> Sequence[SSAValue]:
+        if op is first:
+            return [b.reshape(groups[0], shape=[n, *spatial, *split.shape[1 : 1 + parts]])]
+        if op is middle:
+            return [b.transpose(groups[0], perm=[*range(len(spatial) + 1), *swapped])]
+        return [b.reshape(groups[0], shape=permuted(x, to_last(x.rank)).shape)]
+
+    assert op in (first, middle, last)
+    return Role(Link.TIED, {0}, {0}, group=first, rewrite=rewrite)
+
+
+def _only_reader(value: SSAValue) -> Operation | None:
+    return next(iter(value.uses)).operation if value.has_one_use() else None
+
+
+def _first_of_shuffle(op: GeOp) -> GeOp | None:
+    """The first reshape of the channel shuffle that ``op`` is part of."""
+    first: object = op
+    for _ in range(2):
+        if not isinstance(first, GeOp):
+            return None
+        if first.name == "ge.reshape" and _is_shuffle(first):
+            break
+        first = first.operands[0].owner
+    if not isinstance(first, GeOp) or first.name != "ge.reshape" or not _is_shuffle(first):
+        return None
+    middle = _only_reader(first.results[0])
+    last = _only_reader(middle.results[0]) if middle is not None else None
+    return first if op in (first, middle, last) else None
+
+
+def _is_shuffle(first: GeOp) -> bool:
+    middle = _only_reader(first.results[0])
+    if not isinstance(middle, TransposeOp) or len(first.operands) > 1:
+        return False
+    last = _only_reader(middle.results[0])
+    if last is None or last.name != "ge.reshape" or len(last.operands) > 1:
+        return False
+    x, split, y = (spec_of(v.type) for v in (first.operands[0], first.results[0], last.results[0]))
+    parts = split.rank - x.rank + 1
+    if x != y or x.rank < 3 or parts < 2 or not x.is_static:
+        return False
+    perm = middle.attrs().perm
+    around = [0, *range(1 + parts, split.rank)]
+    return (split.shape[0], *split.shape[1 + parts :]) == (x.shape[0], *x.shape[2:]) and [
+        perm[0],
+        *perm[1 + parts :],
+    ] == around
 
 
 def _transpose(op: TransposeOp) -> Role:

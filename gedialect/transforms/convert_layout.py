@@ -128,7 +128,10 @@ def _decide(block: Block, roles: dict[Operation, Role], constant: set[SSAValue])
             case Link.FIXED:
                 nodes[op] = (Choice.ZERO, Choice.ZERO)
             case Link.TIED:
-                nodes[op] = (n := choice.node(if_zero=cost, if_one=extra), n)
+                if r.group is not None and r.group in nodes:
+                    nodes[op] = nodes[r.group]
+                else:
+                    nodes[op] = (n := choice.node(if_zero=cost, if_one=extra), n)
             case Link.MUST:
                 nodes[op] = (Choice.ONE, Choice.ONE)
             case Link.TAKES:

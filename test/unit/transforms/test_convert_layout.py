@@ -281,6 +281,33 @@ def test_a_pool_alone_is_not_worth_two_transposes():
     assert convert(module, all_last=False) == []
 
 
+def test_channel_shuffle():
+    def build(b, x):
+        y = conv(b, x, 12, 1, groups=3)
+        y = b.transpose(b.reshape(y, shape=[2, 3, 4, 16, 12]), perm=[0, 2, 1, 3, 4])
+        y = b.reshape(y, shape=[2, 12, 16, 12])
+        return [b.reduce_mean(conv(b, y, 12, 3, groups=12), axes=[2, 3], keep_dims=False)]
+
+    found = convert(module_of([IMAGE], build))
+    assert found == [*AT_THE_INPUT, ((2, 16, 12, 3, 4), (0, 1, 2, 4, 3))]
+
+
+def test_resize_and_searches():
+    def build(b, x):
+        y = conv(b, x, 5)
+        kinds = {"coordinate_transformation_mode": "half_pixel"}
+        y = b.resize(y, None, None, None, scales=[1.0, 1.0, 2.0, 0.5], mode="linear", **kinds)
+        z = b.resize(y, None, None, None, sizes=[9, 8], axes=[3, 2], mode="nearest", **kinds)
+        return [
+            conv(b, z, 1),
+            b.arg_max(y, dimension=1, keep_dims=False, select_last_index=False),
+            b.arg_min(y, dimension=-2, keep_dims=True, select_last_index=True),
+            b.cumsum(y, axis=1, exclusive=False, reverse=True),
+        ]
+
+    assert convert(module_of([IMAGE], build))[:1] == AT_THE_INPUT
+
+
 def test_volumes():
     def build(b, x):
         y = b.conv3d(
