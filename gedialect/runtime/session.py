@@ -32,7 +32,7 @@ class Session:
     def __init__(self, model: LoadedModel, *, sanitize: bool = False):
         self.model = model
         target = load_target(model.target)
-        self.machine = Machine({space: target.size(space) for space in ON_CHIP})
+        self.machine = Machine({space: target.size(space) for space in ON_CHIP}, sanitize=sanitize)
         self._weights: dict[tuple[int, int], Bytes] = {}
         self._kernels = {name: self.machine.load(code) for name, code in model.kernels.items()}
 

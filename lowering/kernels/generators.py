@@ -13,6 +13,7 @@ from gedialect.errors import UnsupportedError
 from gedialect.targets import Target
 from lowering.emit.kernel import emit_kernel
 from lowering.transforms.npu_allocate import allocate_kernel
+from lowering.transforms.npu_insert_sync import insert_sync
 
 
 class Generator(Protocol):
@@ -61,6 +62,7 @@ def generator_of(fusion: FusionOp) -> Generator:
 def finish_kernel(kernel: KernelOp, target: Target) -> KernelOp:
     """Addresses and flags for a kernel as a generator writes it."""
     allocate_kernel(kernel, target)
+    insert_sync(kernel)
     return kernel
 
 
