@@ -87,13 +87,9 @@ def expand_per_channel(b: GeBuilder, attrs: Attrs, x: SSAValue, p: SSAValue) -> 
     return widen(b, b.unsqueeze(p, axes=list(range(1, after + 1))) if after else p)
 
 
-@irdl_op_definition
-class BatchNormOp(NormOp):
-    """(x - mean) / sqrt(variance + epsilon) scale + offset; parameters are [C]."""
+class BatchOp(NormOp):
+    """Normalises by statistics of the batch; scale, offset, mean and variance are [C]."""
 
-    name = "ge.batch_norm"
-    GE_TYPES: ClassVar = ("BNInfer", "BatchNorm", "BNInference", "BNInferenceD", "BatchNormV3")
-    FUSION_CLASS: ClassVar = FusionClass.ELEMENTWISE
     x = operand_def(TENSOR)
     scale = operand_def(TENSOR)
     offset = operand_def(TENSOR)
@@ -101,6 +97,15 @@ class BatchNormOp(NormOp):
     variance = operand_def(TENSOR)
     y = result_def(TENSOR)
     data_format = prop_def(STR)
+
+
+@irdl_op_definition
+class BatchNormOp(BatchOp):
+    """(x - mean) / sqrt(variance + epsilon) scale + offset; parameters are [C]."""
+
+    name = "ge.batch_norm"
+    GE_TYPES: ClassVar = ("BNInfer", "BatchNorm", "BNInference", "BNInferenceD", "BatchNormV3")
+    FUSION_CLASS: ClassVar = FusionClass.ELEMENTWISE
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Spec) -> Sequence[Spec]:
@@ -124,7 +129,7 @@ class BatchNormOp(NormOp):
 
 
 @irdl_op_definition
-class BatchNormTrainingOp(NormOp):
+class BatchNormTrainingOp(BatchOp):
     """Batch normalisation by the batch's own statistics, which also move the given ones.
 
     batch_mean = mean (1 - exponential_avg_factor) + (mean of the batch) exponential_avg_factor, batch_variance alike.
@@ -134,16 +139,9 @@ class BatchNormTrainingOp(NormOp):
     GE_TYPES: ClassVar = ("BatchNorm", "BatchNormExt2", "FusedBatchNormV2")
     FUSION_CLASS: ClassVar = FusionClass.OPAQUE
     FLOAT_ATTRS: ClassVar = frozenset({"epsilon", "exponential_avg_factor"})
-    x = operand_def(TENSOR)
-    scale = operand_def(TENSOR)
-    offset = operand_def(TENSOR)
-    mean = operand_def(TENSOR)
-    variance = operand_def(TENSOR)
-    y = result_def(TENSOR)
     batch_mean = result_def(TENSOR)
     batch_variance = result_def(TENSOR)
     exponential_avg_factor = prop_def(FLOAT)
-    data_format = prop_def(STR)
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Spec) -> Sequence[Spec]:
