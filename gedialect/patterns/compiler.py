@@ -31,6 +31,7 @@ from gedialect.patterns.language import (
     Number,
     Pattern,
     ResultOf,
+    result_count,
     rule_error,
 )
 from gedialect.patterns.rule import Rule, Variant, node_of, nodes, parameters
@@ -84,9 +85,11 @@ def root_class(p: Pattern | None) -> type[GeOp] | None:
 
 
 # ---------------------------------------------------------------- what generated code calls
-def inside(op: Operation, matched: Sequence[Operation]) -> bool:
-    """Whether all users of the op's results are part of the match."""
+def inside(op: Operation, matched: Sequence[Operation], outputs: frozenset[int] = frozenset()) -> bool:
+    """Whether all users of the op's results, ``outputs`` excepted, are part of the match."""
     for result in op.results:
+        if result.index in outputs:
+            continue
         for use in result.uses:
             if use.operation not in matched:
                 return False
@@ -348,7 +351,7 @@ class _Generator:
         o = self.name("o")
         self.emit(f"{o} = {v}.owner")
         self.fail_if(f"type({o}) is not {self.const(node.cls)}", f"operand is no {node.cls.name}")
-        if index or len(node.cls.get_irdl_definition().results) > 1:
+        if index or result_count(node.cls) != 1:
             self.fail_if(f"{v}.index != {index}", f"another result of {node.cls.name}", o)
         self.match_node(node, o, pending)
 
@@ -470,16 +473,16 @@ class _Generator:
         by_id = {id(n): n for n in self.nodes}
         for key, o in self.ops.items():
             node = by_id[key]
-            count = len(node.cls.get_irdl_definition().results)
+            count = result_count(node.cls)
             if key in outputs:
+                if count == 1:
+                    continue
                 used = {b.index if isinstance(b, ResultOf) else 0 for b in self.variant.before if node_of(b) is node}
-                for i in range(count):
-                    if i not in used:
-                        self.fail_if(
-                            f"any(use.operation not in {matched} for use in {o}.results[{i}].uses)",
-                            f"result {i} of {node.cls.name} has other users",
-                            o,
-                        )
+                self.fail_if(
+                    f"not inside({o}, {matched}, {self.const(frozenset(used))})",
+                    f"other results of {node.cls.name} have users",
+                    o,
+                )
                 continue
             if self.rule.shared or key in kept:
                 continue
@@ -530,7 +533,7 @@ class _Generator:
                 f"{spec} != spec_of({old}.type)", "the replacement has another type", count="type of the replacement"
             )
         by_id = {id(n): n for n in self.nodes}
-        real = [o for k, o in self.ops.items() if by_id[k].cls is not ConstantOp]
+        real = [o for k, o in self.ops.items() if by_id[k].cls is not ConstantOp][::-1]  # operands before users
         created: list[str] = []
         if new:
             self.emit(f"loc = merged(({', '.join(real)},))")
@@ -672,8 +675,8 @@ class _Generator:
         )
         created.append(n)
         self.values[id(node)] = f"{n}.results[0]"
-        for i in range(1, len(node.cls.get_irdl_definition().results)):
-            self.values[id(node[i])] = f"{n}.results[{i}]"
+        for i, result in node.used_results.items():
+            self.values[id(result)] = f"{n}.results[{i}]"
 
     def value(self, p: Pattern) -> str:
         if isinstance(p, ResultOf) and id(p) not in self.values:

@@ -21,7 +21,7 @@ from gedialect.errors import GeError
 from gedialect.ir import sources
 from gedialect.patterns.compiler import Found, Matcher, compile_variant, needed_classes
 from gedialect.patterns.rule import Rule, Variant, node_of
-from gedialect.patterns.values import is_pure
+from gedialect.patterns.values import is_const, is_pure
 
 REWRITES_PER_OP = 8
 SPARE_REWRITES = 512
@@ -132,7 +132,8 @@ class _Driver:
         self.waiting: set[Operation] = set()
         self.recent: deque[str] = deque(maxlen=RECENT)
         self.left = 0
-        self.order: dict[Operation, int] | None = None
+        self.order: dict[Operation, float] | None = None
+        """position of each op, from the first match on that needs it"""
 
     def run(self) -> None:
         changed = True
@@ -183,10 +184,7 @@ class _Driver:
                 op.erase()
             form.stats.rejected["order of the outputs"] += 1
             return False
-        for op in found.new_ops:
-            self.block.insert_op_before(op, point)
-        if found.new_ops:
-            self.order = None
+        self.insert(found.new_ops, point)
         if self.rules.trace is not None:
             self.rules.trace(form.rule, found)
         form.stats.matched += 1
@@ -216,28 +214,65 @@ class _Driver:
         if isinstance(a, Operation) and isinstance(b, GeOp) and not isinstance(b, ConstantOp):
             b.location = sources.merge(b.location, a.location)
 
+    def insert(self, ops: Sequence[Operation], point: Operation) -> None:
+        before = point.prev_op
+        for op in ops:
+            self.block.insert_op_before(op, point)
+        if self.order is not None and ops:
+            low = self.order[before] if before is not None else self.order[point] - 1.0
+            step = (self.order[point] - low) / (len(ops) + 1)
+            if step < 1e-9:
+                self.order = None
+            else:
+                self.order.update((op, low + step * (i + 1)) for i, op in enumerate(ops))
+
     def insertion_point(self, found: Found) -> Operation | None:
-        """Where the outputs of a match with several can be made: before the last of them, if no user comes sooner."""
+        """Where the outputs of a match with several can be made: before the first of them, for which constants are
+        moved up, or before the last, if no user comes sooner."""
         if self.order is None:
-            self.order = {op: i for i, op in enumerate(self.block.ops)}
+            self.order = {op: float(i) for i, op in enumerate(self.block.ops)}
         order = self.order
-        new = set(found.new_ops)
-        roots = [old.owner for old, _ in found.replaced]
-        last = max((r for r in roots if isinstance(r, Operation)), key=lambda r: order[r])
+        roots = sorted((o.owner for o, _ in found.replaced if isinstance(o.owner, Operation)), key=lambda r: order[r])
+        if (late := self.defined_after(found, roots[0])) is not None:
+            for op in late:
+                op.detach()
+            self.insert(late, roots[0])
+            return roots[0]
         matched = set(found.matched)
-        for old, made in found.replaced:
-            if made.owner not in new:
-                continue
+        for old, _ in found.replaced:
             for use in old.uses:
-                user = use.operation
-                while user.parent is not self.block:
-                    parent = user.parent_op()
-                    if parent is None:
-                        return None
-                    user = parent
-                if user not in matched and order[user] < order[last]:
+                user = self.ancestor(use.operation)
+                if user is None or (user not in matched and order[user] < order[roots[-1]]):
                     return None
-        return last
+        return roots[-1]
+
+    def defined_after(self, found: Found, point: Operation) -> list[Operation] | None:
+        """Constants that the new ops use and that come after ``point``; None if there are other such values."""
+        assert self.order is not None
+        new = set(found.new_ops)
+        late: set[Operation] = set()
+        todo = [v for op in found.new_ops for v in op.operands] + [v for _, v in found.replaced]
+        while todo:
+            value = todo.pop()
+            owner = value.owner
+            if not isinstance(owner, Operation) or owner in new or owner in late or owner.parent is not self.block:
+                continue
+            if self.order[owner] >= self.order[point]:
+                if not is_const(value):
+                    return None
+                late.add(owner)
+                todo += owner.operands
+        order = self.order
+        return sorted(late, key=lambda op: order[op])
+
+    def ancestor(self, op: Operation) -> Operation | None:
+        """The op of this block that holds ``op``."""
+        while op.parent is not self.block:
+            parent = op.parent_op()
+            if parent is None:
+                return None
+            op = parent
+        return op
 
     def push(self, op: Operation) -> None:
         if op not in self.waiting and type(op) in self.rules.index and op.parent is self.block:

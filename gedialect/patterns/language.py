@@ -143,13 +143,29 @@ class Node(Pattern):
         return self
 
     def __getitem__(self, index: int) -> Pattern:
-        count = len(self.cls.get_irdl_definition().results)
-        if not 0 <= index < count:
+        count = result_count(self.cls)
+        if index < 0 or (count is not None and index >= count):
             raise IndexError(index)
         return self if index == 0 else self._results.setdefault(index, ResultOf(self, index))
 
     def __iter__(self) -> Iterator[Pattern]:
-        return (self[i] for i in range(len(self.cls.get_irdl_definition().results)))
+        count = result_count(self.cls)
+        if count is None:
+            raise rule_error(f"how many results {self.cls.name} has is not known", "index them: node[0], node[1]")
+        return (self[i] for i in range(count))
+
+    @property
+    def used_results(self) -> dict[int, ResultOf]:
+        """Results beyond the first that the rule names."""
+        return self._results
+
+
+def result_count(cls: type[GeOp]) -> int | None:
+    """Number of results of an op; None if it varies."""
+    from xdsl.irdl import VarResultDef
+
+    results = cls.get_irdl_definition().results
+    return None if any(isinstance(d, VarResultDef) for _, d in results) else len(results)
 
 
 class ResultOf(Pattern):
