@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, prod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.irdl import (
@@ -28,6 +28,9 @@ from gedialect.errors import GeError
 from gedialect.ir import dtypes
 from gedialect.ir.access import Access
 from gedialect.ir.spec import DYNAMIC, Spec
+
+if TYPE_CHECKING:
+    from gedialect.dialects.ge.builder import GeBuilder
 
 NUMBER = BaseAttr(IntegerAttr) | BaseAttr(FloatAttr)
 
@@ -330,7 +333,7 @@ class SplitOp(GeOp):
 
     @staticmethod
     def strided(attrs: Attrs, x: Access) -> tuple[Access, ...] | None:
-        axis = attrs.split_dim % len(x.shape)
+        axis: int = attrs.split_dim % len(x.shape)
         sizes = [r.shape[axis] for r in attrs.results]
         return tuple(x.slice(axis, sum(sizes[:i]), n) for i, n in enumerate(sizes))
 
@@ -445,6 +448,11 @@ class FillOp(GeOp):
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
         dims, value = operands
         return np.broadcast_to(value.reshape(()), tuple(required(attrs, "dims", dims)))
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        _, value = operands
+        return b.expand(b.reshape(value, shape=[]) if b.spec(value).rank else value, shape=attrs.shape)
 
 
 @irdl_op_definition

@@ -9,11 +9,16 @@ import numpy.typing as npt
 import onnx
 import onnxruntime as ort
 from onnx import helper
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region
 
+from gedialect.analysis.primitives import expand_all
 from gedialect.dialects.ge import op_class
-from gedialect.dialects.ge.base import Attrs
+from gedialect.dialects.ge.base import Attrs, FusionClass, GeOp
+from gedialect.interpreter import run
 from gedialect.ir import dtypes
-from gedialect.ir.spec import DYNAMIC, Spec
+from gedialect.ir.spec import DYNAMIC, Spec, tensor_type
 
 Array = npt.NDArray[Any]
 
@@ -101,3 +106,20 @@ def static_dims_agree(specs: list[Spec], arrays: list[Array]) -> None:
     for s, a in zip(specs, arrays, strict=True):
         assert s.rank == a.ndim
         assert all(d in (DYNAMIC, n) for d, n in zip(s.shape, a.shape, strict=True)), (s, a.shape)
+
+
+def expanded(mnemonic: str, operands: list[Any], attrs: dict[str, Any], results: list[Spec] | None = None) -> list[Any]:
+    """Results of the op's expansion, run op by op; every op of it is primitive, a view or ge.expand."""
+    present = [o for o in operands if o is not None]
+    block = Block(arg_types=[tensor_type(spec(o)) for o in present])
+    values = iter(block.args)
+    op = op_class(mnemonic).make([None if o is None else next(values) for o in operands], attrs, results=results)
+    types = [r.type for r in op.results]
+    block.add_ops([op, ReturnOp(*op.results)])
+    expand_all(block)
+    module = ModuleOp([FuncOp("main", ([a.type for a in block.args], types), Region(block))])
+    module.verify()
+    for inner in block.ops:
+        if isinstance(inner, GeOp) and inner.name != "ge.constant":
+            assert inner.PRIMITIVE is not None or inner.FUSION_CLASS in (FusionClass.VIEW, FusionClass.BROADCAST)
+    return list(run(module, present).values())

@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from onnx_check import ge_run, onnx_run, same, spec, static_dims_agree, unknown
+from onnx_check import expanded, ge_run, onnx_run, same, spec, static_dims_agree, unknown
 
 from gedialect.dialects.ge import op_class
 from gedialect.dialects.ge.base import Attrs
@@ -229,6 +229,7 @@ def test_bias_add(data_format: str, rank: int) -> None:
     bias = floats(x.shape[axis])
     want = onnx_run("Add", [x, bias.reshape(-1, *[1] * (rank - 1 - axis))], {})
     same(ge_run("bias_add", [x, bias], {"data_format": data_format}), want)
+    same(expanded("bias_add", [x, bias], {"data_format": data_format}), want)
 
 
 @pytest.mark.parametrize(

@@ -6,37 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_check import ge_run, onnx_run, same, spec, static_dims_agree, unknown
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Region
+from onnx_check import expanded, ge_run, onnx_run, same, static_dims_agree, unknown
 
-from gedialect.analysis.primitives import expand_all
 from gedialect.dialects.ge import op_class
-from gedialect.dialects.ge.base import Attrs, FusionClass, GeOp
+from gedialect.dialects.ge.base import Attrs
 from gedialect.errors import GeError, UnsupportedError
-from gedialect.interpreter import run
 from gedialect.ir import dtypes
-from gedialect.ir.spec import Spec, tensor_type
+from gedialect.ir.spec import Spec
 
 RNG = np.random.default_rng(2)
-
-
-def expanded(mnemonic: str, operands: list[Any], attrs: dict[str, Any], results: list[Spec] | None = None) -> list[Any]:
-    """Results of the op's expansion, run op by op; every op of it is primitive or a view."""
-    present = [o for o in operands if o is not None]
-    block = Block(arg_types=[tensor_type(spec(o)) for o in present])
-    values = iter(block.args)
-    op = op_class(mnemonic).make([None if o is None else next(values) for o in operands], attrs, results=results)
-    types = [r.type for r in op.results]
-    block.add_ops([op, ReturnOp(*op.results)])
-    expand_all(block)
-    module = ModuleOp([FuncOp("main", ([a.type for a in block.args], types), Region(block))])
-    module.verify()
-    for inner in block.ops:
-        if isinstance(inner, GeOp) and inner.name != "ge.constant":
-            assert inner.PRIMITIVE is not None or inner.FUSION_CLASS is FusionClass.VIEW
-    return list(run(module, present).values())
 
 
 # halves test the rounding, large values the saturation

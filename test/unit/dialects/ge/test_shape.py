@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_check import ge_run, onnx_run, same, spec, static_dims_agree, unknown
+from onnx_check import expanded, ge_run, onnx_run, same, spec, static_dims_agree, unknown
 
 from gedialect.dialects.ge import op_class
 from gedialect.dialects.ge.base import Attrs
@@ -157,6 +157,7 @@ def test_fill() -> None:
     for dims in [(2, 3), (), (0, 4)]:
         want = [np.full(dims, 7, np.int32)]
         both("fill", [None, np.array([7], np.int32)], {"dims": dims}, want)
+        same(expanded("fill", [None, np.array([7], np.int32)], {"dims": dims}), want)
         both("fill", [ints(*dims), np.array(7, np.int32)], {}, want)
     with pytest.raises(GeError, match="one element"):
         op_class("fill").infer(Attrs({"dims": (2,)}), None, Spec(F32, (2,)))
