@@ -135,7 +135,7 @@ def same_iteration(j: Access, i: Access, bounds: Bounds) -> bool:
 
 def carried(j: Access, i: Access, loop: LoopInfo, bounds: Bounds) -> int:
     """Least distance in iterations of ``loop`` at which a later ``i`` meets an earlier ``j``; 0 if never."""
-    if loop.trips < 2:
+    if not loop.repeats:
         return 0
     if not _comparable(j, i):
         return 1 if _meet(j.reach(bounds), i.reach(bounds)) else 0
@@ -144,7 +144,7 @@ def carried(j: Access, i: Access, loop: LoopInfo, bounds: Bounds) -> int:
         slots = j.rotation.slots
     shift = dict(j.terms).get(loop.var, 0) * loop.step
     if shift == 0:
-        return slots if slots < loop.trips and _meet_shifted(j, i, 0) else 0
+        return slots if (loop.again or slots < loop.trips) and _meet_shifted(j, i, 0) else 0
     # i moves by shift per iteration: the iterations at which the ranges meet are consecutive
     ends = sorted(((j.lo - i.hi) / shift, (j.hi - i.lo) / shift))
     first = max(slots, -(-(floor(ends[0]) + 1) // slots) * slots)
@@ -157,11 +157,17 @@ def carried(j: Access, i: Access, loop: LoopInfo, bounds: Bounds) -> int:
 
 @dataclass(frozen=True)
 class LoopInfo:
-    """A loop's variable, step, and greatest number of iterations."""
+    """A loop's variable, step, and greatest number of iterations; ``again`` if an outer loop runs it repeatedly, so
+    that its last iteration is followed by a first one."""
 
     var: int
     step: int
     trips: int
+    again: bool = False
+
+    @property
+    def repeats(self) -> bool:
+        return self.trips > 1 or self.again
 
 
 def linear_bounds(form: Linear, bounds: Bounds) -> tuple[int, int]:

@@ -14,7 +14,7 @@ some flag the other way; the number of ids it needs is the distance of that one,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Block, SSAValue
 
@@ -118,7 +118,7 @@ def plan_function(function: FunctionOp, kernel: KernelOp) -> Plan:
     plan = _Builder(function, kernel).plan(function.body.block, 0, bounds, None)
     for p in plan.plans():
         _forward(p)
-        if p.loop is not None and p.loop.trips > 1:
+        if p.loop is not None and p.loop.repeats:
             _backward(p)
             _respect_semaphores(p)
     _number_flags(plan)
@@ -155,9 +155,8 @@ class _Builder:
     ) -> Unit:
         var = FIRST_LOOP + depth
         info, span = loop_info(var, lo, hi, op.step.value.data, bounds)
-        if outer is not None and outer.trips > 1:
-            # its last iteration is followed by the first of the next round
-            info = LoopInfo(info.var, info.step, max(info.trips, 2))
+        if outer is not None and outer.repeats:
+            info = replace(info, again=True)
         inner = self.plan(op.body.block, depth + 1, {**bounds, var: span}, info)
         folded = dict.fromkeys(a.fold(var, span, info.step) for u in inner.units for a in u.accesses)
         pipes = dict.fromkeys(p for u in inner.units for p in u.pipes)
@@ -267,7 +266,7 @@ def _backward(plan: Plan) -> None:
             for i, (first, _) in accesses.items():
                 if last < first or not _depend(j, i):
                     continue  # in order within the iteration, so also across
-                if last == first and plan.units[last].inner is not None and j.plain and i.plain:
+                if last == first and plan.units[last].inner is not None and _settled(j, i, loop):
                     continue  # the inner loop's own flags outlive it
                 if not carried(j, i, loop, plan.bounds):
                     continue
@@ -288,9 +287,15 @@ def _backward(plan: Plan) -> None:
         if pipe is not other or _ordered(plan, pipe, pipe, last, first, slots):
             continue
         places = [at for at, p in plan.barriers if p is pipe]
-        if any(at > set_place(last) or at <= barrier_place(first) or slots > 1 for at in places):
+        apart = slots > 1 and not loop.again
+        if any(at > set_place(last) or at <= barrier_place(first) or apart for at in places):
             continue
         plan.barriers.add((barrier_place(first), pipe))
+
+
+def _settled(j: Access, i: Access, loop: LoopInfo) -> bool:
+    """Whether accesses inside one inner loop, if they meet across ``loop``, also met across the inner loop."""
+    return j.plain and i.plain and all(var != loop.var for var, _ in j.terms + i.terms)
 
 
 def _ordered(plan: Plan, src: Pipe, dst: Pipe, last: int, first: int, slots: int) -> bool:
@@ -298,7 +303,7 @@ def _ordered(plan: Plan, src: Pipe, dst: Pipe, last: int, first: int, slots: int
     later: one carried flag, or a carried one and one within the iteration."""
     begin, end = set_place(last), wait_place(first)
     for c in plan.flags:
-        if not c.carried or c.slots > slots:
+        if not c.carried or c.slots not in (1, slots):
             continue
         if c.src is src and c.set_at >= begin:
             if c.dst is dst and c.wait_at <= end:
@@ -450,7 +455,7 @@ def _widen(plan: Plan) -> None:
         else:
             joined.append(f)
     plan.flags = joined
-    if plan.loop is not None and plan.loop.trips > 1:
+    if plan.loop is not None and plan.loop.repeats:
         _respect_semaphores(plan)
 
 
@@ -459,7 +464,7 @@ def _single(plan: Plan) -> None:
     for f in plan.flags:
         if f.carried:
             f.slots = 1
-    if plan.loop is not None and plan.loop.trips > 1:
+    if plan.loop is not None and plan.loop.repeats:
         _respect_semaphores(plan)
         for f in plan.flags:
             f.slots = 1 if f.carried else f.slots
