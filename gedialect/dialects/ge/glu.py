@@ -62,7 +62,7 @@ class GatedOp(FloatOp):
     The expansion reads the halves as slices of x.
     """
 
-    FUSION_CLASS: ClassVar = FusionClass.OPAQUE
+    FUSION_CLASS: ClassVar = FusionClass.REDUCTION
     dim = prop_def(INT)
 
     @classmethod
