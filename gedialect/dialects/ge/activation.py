@@ -50,12 +50,20 @@ def erf(x: Array) -> Array:
     """The error function: f32 within 1 ulp (computed in f64), f64 by ``math.erf``."""
     if x.dtype == np.float64:
         return _erf64()(x) if x.size else x
-    a = np.abs(x.astype(np.float64))
-    near: Array = np.minimum(a, 1.0)
-    far: Array = np.clip(a, 1.0, 6.0)
-    below: Array = near * np.polyval(ERF_NEAR[::-1], near * near)
-    above: Array = 1 - np.exp(-far * far) * np.polyval(ERFC_FAR[::-1], 1 / (1 + far / 2))
-    return np.copysign(np.where(a < 1, below, above), x).astype(x.dtype)
+    flat = x.reshape(-1)
+    y = np.empty_like(flat)
+    for i in range(0, flat.size, 16384):  # in parts, so that the f64 steps take little memory
+        y[i : i + 16384] = _erf_part(flat[i : i + 16384].astype(np.float64))
+    return y.reshape(x.shape)
+
+
+def _erf_part(x: Array) -> Array:
+    a = np.abs(x)
+    near = np.minimum(a, 1.0)
+    far = np.clip(a, 1.0, 6.0)
+    below = near * np.polyval(ERF_NEAR[::-1], near * near)
+    above = 1 - np.exp(-far * far) * np.polyval(ERFC_FAR[::-1], 1 / (1 + far / 2))
+    return np.copysign(np.where(a < 1, below, above), x)
 
 
 def sigmoid(x: Array) -> Array:
