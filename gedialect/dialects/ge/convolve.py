@@ -18,8 +18,8 @@ from gedialect.ir import dtypes
 from gedialect.ir.dtypes import DType
 from gedialect.ir.spec import Spec
 
-COLUMN_LIMIT = 1 << 27
-"""Bytes of img2col columns made at once; larger convolutions go sample by sample."""
+COLUMN_LIMIT = 1 << 25
+"""Bytes of img2col columns made at once; larger convolutions go a few output rows at a time."""
 
 
 def product_type(a: DType, b: DType) -> DType:
@@ -85,24 +85,40 @@ def _columns(x: Any, kernel: Sequence[int], attrs: Attrs) -> Any:
     return windows.transpose(0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n))
 
 
+def _out_sizes(x: Any, kernel: Sequence[int], attrs: Attrs) -> list[int]:
+    """Spatial sizes of the result for padded x."""
+    return [
+        (s - (k - 1) * d - 1) // step + 1
+        for s, k, d, step in zip(x.shape[2:], kernel, attrs.dilations, attrs.strides, strict=True)
+    ]
+
+
 def convolve(attrs: Attrs, x: Any, kernel: Any, bias: Any) -> Any:
-    """``ge.conv2d`` and ``ge.conv3d`` as img2col and one matrix product per sample and group."""
+    """``ge.conv2d`` and ``ge.conv3d`` as img2col and matrix products per sample and group."""
     wide, out = operand_types(x, kernel)
     x = pad_spatial(channels_first(x, attrs.data_format), attrs.pads).astype(wide, copy=False)
     groups, size = attrs.groups, kernel.shape[2:]
     rows = kernel.reshape(groups, kernel.shape[0] // groups, -1).astype(wide, copy=False)
 
-    def part(part: Any) -> Any:
+    def product_of(part: Any) -> Any:
         columns = _columns(part, size, attrs)
         sizes = columns.shape[2 + len(size) :]
         y = np.matmul(rows, columns.reshape(len(part), groups, rows.shape[2], prod(sizes)))
         return y.reshape(len(part), kernel.shape[0], *sizes)
 
-    bytes_needed = prod(x.shape) * prod(size) // max(prod(attrs.strides), 1) * x.itemsize
-    if len(x) > 1 and bytes_needed > COLUMN_LIMIT:
-        y = np.concatenate([part(x[i : i + 1]) for i in range(len(x))])
+    step, span = attrs.strides[0], (size[0] - 1) * attrs.dilations[0] + 1
+    count, *others = _out_sizes(x, size, attrs)
+    row_bytes = prod(x.shape[1:2] + x.shape[3:]) * prod(size) // prod(attrs.strides[1:]) * x.itemsize
+    if len(x) * count * row_bytes <= COLUMN_LIMIT or (prod(size) == 1 and prod(attrs.strides) == 1):
+        y = product_of(x)
     else:
-        y = part(x)
+        y = np.empty((len(x), kernel.shape[0], count, *others), wide)
+        chunk = max(COLUMN_LIMIT // max(row_bytes, 1), 1)
+        for n in range(len(x)):
+            for first in range(0, count, chunk):
+                last = min(first + chunk, count)
+                part = x[n : n + 1, :, first * step : (last - 1) * step + span]
+                y[n : n + 1, :, first:last] = product_of(part)
     return channels_back(finish(y, along_channels(bias, y.ndim), out), attrs.data_format)
 
 

@@ -129,11 +129,14 @@ def test_conv_integers() -> None:
     same(ge_run("conv2d", [x, w, None], conv_attrs(2, pads=1)), want)
 
 
-def test_large_conv_goes_sample_by_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, w = floats(3, 2, 6, 6), floats(4, 2, 3, 3)
-    at_once = ge_run("conv2d", [x, w, None], conv_attrs(2))
-    monkeypatch.setattr("gedialect.dialects.ge.convolve.COLUMN_LIMIT", 1)
-    same(ge_run("conv2d", [x, w, None], conv_attrs(2)), at_once, 1e-6)
+def test_large_conv_goes_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    for shape, kernel, extra in CONVS:
+        x, w, attrs = floats(*shape), floats(*kernel), conv_attrs(len(shape) - 2, **extra)
+        at_once = ge_run(f"conv{len(shape) - 2}d", [x, w, None], attrs)
+        for limit in (1, 5000):
+            with monkeypatch.context() as patch:
+                patch.setattr("gedialect.dialects.ge.convolve.COLUMN_LIMIT", limit)
+                same(ge_run(f"conv{len(shape) - 2}d", [x, w, None], attrs), at_once, 1e-6)
 
 
 def test_conv_bad_operands() -> None:
