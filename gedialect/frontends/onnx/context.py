@@ -266,8 +266,11 @@ class Context:
             k: tuple(cast("Sequence[Any]", v)) if isinstance(v, list) else v for k, v in attrs.items() if v is not None
         }
         groups: list[Group] = [*operands, *[None] * (len(cls.operand_kinds()) - len(operands))]
+        specs = [_each(self.spec, g) for g in groups]
         if results is None:
-            results = cls.infer(Attrs(given), *[_each(self.spec, g) for g in groups])
+            results = cls.infer(Attrs(given), *specs)
+        else:
+            cls.infer(Attrs(given, results), *specs)  # checks the operands
         for spec in results:
             check_size(spec, f"a result of {cls.name}")
         folded = self._fold(cls, given, groups, results)

@@ -34,7 +34,7 @@ def _schema(domain: str, op_type: str, version: int) -> Any:
     """The op's schema, None if there is none; onnx's stubs lack its members about functions."""
     try:
         return defs.get_schema(op_type, version, domain)
-    except defs.SchemaError:
+    except (defs.SchemaError, TypeError):  # TypeError: a version beyond 32 bits
         return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import onnx
@@ -51,6 +51,9 @@ class Importer:
             # files of IR version 2 and before have no opset import: opset 1
             self.opsets.setdefault("", 1)
         graph = self.model.graph
+        check_text(graph.node, (*graph.input, *graph.output, *graph.initializer))
+        for function in self.model.functions:
+            check_text(function.node, ())
         nodes = sorted_nodes(graph.node, self._outer_names(graph))
         functions.check_supported(self, nodes)
         scope: Scope = {}
@@ -181,6 +184,16 @@ class Importer:
                 scope[name] = value
                 if not isinstance(value, Const):
                     name_value(value, name)
+
+
+def check_text(nodes: Iterable[NodeProto], named: Iterable[onnx.ValueInfoProto | onnx.TensorProto]) -> None:
+    """GE1003 if a name is not UTF-8 text, which protobuf then hands out as bytes."""
+    try:
+        for node in nodes:
+            "".join((node.op_type, node.domain, node.name, *node.input, *node.output))
+        "".join(value.name for value in named)
+    except TypeError:
+        raise GeError("a name in the model is not UTF-8 text", code="GE1003", hint="the file is damaged") from None
 
 
 def _resolve(proto: NodeProto, outer: Attributes) -> dict[str, AttributeProto]:
