@@ -127,6 +127,7 @@ class Group:
         if kind == "vector":
             profile = profile_of(op)
             group.domain, group.reduced, group.calls = profile.domain, profile.reduced, len(profile.calls)
+            group.fixed = profile.reshaped
         return group
 
     def loads(self) -> int:
@@ -146,13 +147,13 @@ def _uses_inside(value: SSAValue, ops: set[Operation]) -> bool:
 
 def join_vector(group: Group, op: GeOp) -> Group | None:
     """The vector group extended by the element-wise or reduction ``op``, or None if they do not fit."""
-    if group.kind != "vector" or group.fixed:
+    if group.kind != "vector":
         return None
     return merge_vector(group, Group.of(op, "vector"))
 
 
 def merge_vector(a: Group, b: Group) -> Group | None:
-    """Two vector groups as one: same iteration space, at most one set of reduced axes.
+    """Two vector groups as one, ``b`` the reader: same iteration space, at most one set of reduced axes.
 
     ``b`` may also work on ``a``'s reduced values, or repeat ``a``'s smaller values if nothing else reads them.
     """
@@ -173,16 +174,20 @@ def merge_vector(a: Group, b: Group) -> Group | None:
             continue
         if part.reduced or not all(_uses_inside(r, ops) for o in part.ops for r in o.results):
             return None
-    merged = Group("vector", [*a.ops, *b.ops], domain, reduced, a.calls + b.calls)
+    merged = Group("vector", [*a.ops, *b.ops], domain, reduced, a.calls + b.calls, b.fixed)
     return merged if merged.loads() <= MAX_LOADS else None
 
 
 def _aligned(group: Group, reader: Group) -> bool:
-    """Whether what ``reader`` takes from ``group`` kept the reduced axes, so that axes still align."""
+    """Whether ``reader`` takes what ``group`` computes as it is, with the reduced axes kept, so that axes align."""
+    inside: set[Operation] = set(group.ops)
+    for op in reader.ops:
+        viewed = profile_of(op).viewed if kernel_kind(op) == "vector" else frozenset[int]()
+        if any(op.operands[i].owner in inside for i in viewed):
+            return False
     if not group.reduced:
         return True
     fine = (group.domain, reduced_shape(group.domain, group.reduced))
-    inside: set[Operation] = set(group.ops)
     return all(spec_of(v.type).shape in fine for op in reader.ops for v in op.operands if v.owner in inside)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from gedialect.dialects.ge.base import FusionClass, GeOp, PyAttr
@@ -76,6 +76,10 @@ class Profile:
     stages: int
     calls: tuple[tuple[type[GeOp], tuple[str, ...]], ...]
     other: tuple[str, ...]
+    viewed: frozenset[int]
+    """operands that are read by other strides than their own shape's: they must come from outside the kernel"""
+    reshaped: bool
+    """a result is stored under another shape than it is computed in: nothing can follow in the kernel"""
 
 
 def profile_of(op: GeOp) -> Profile:
@@ -108,6 +112,8 @@ def profile_block(ops: Iterable[Operation]) -> Profile:
     calls: list[tuple[type[GeOp], tuple[str, ...]]] = []
     other: list[str] = []
     stages = 0
+    viewed: set[int] = set()
+    reshaped = False
     for op in ops:
         if isinstance(op, ConstantOp) or not isinstance(op, GeOp):
             continue
@@ -122,18 +128,26 @@ def profile_block(ops: Iterable[Operation]) -> Profile:
         elif op.PRIMITIVE is not None and op.FUSION_CLASS is FusionClass.ELEMENTWISE:
             domain = broadcast(domain, *(s.shape for s in specs), spec_of(op.results[0].type).shape)
         elif op.operands[0] in depth:  # a computed value may be stored under another shape, not computed with
+            reshaped = True
             if op.name != "ge.reshape" or any(not isinstance(u.operation, YieldOp) for u in op.results[0].uses):
                 other.append(op.name)
         elif op.FUSION_CLASS not in STRIDED:
             other.append(op.name)
-        else:
-            continue  # a strided read of an operand
+        else:  # a strided read of an operand
+            source = op.operands[0]
+            while isinstance(source.owner, Operation):
+                source = source.owner.operands[0]
+            if isinstance(source, BlockArgument):
+                viewed.add(source.index)
+            continue
         if op.PRIMITIVE is not None:
             dtypes = (*(spec_of(r.type).dtype.name for r in op.results), *(s.dtype.name for s in specs))
             calls.append((type(op), dtypes))
         for r in op.results:
             depth[r] = level
-    return Profile(domain, frozenset(reduced), stages, tuple(calls), tuple(other))
+    return Profile(
+        domain, frozenset(reduced), stages, tuple(calls), tuple(other), frozenset(viewed), reshaped
+    )
 
 
 def instruction(cls: type[GeOp], dtypes: Sequence[str]) -> str:

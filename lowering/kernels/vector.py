@@ -9,7 +9,7 @@ comes before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -112,7 +112,8 @@ def analyse(fusion: FusionOp) -> Program:
     reduced = [i - rank in profile.reduced for i in range(rank)]
     used = {v for op in ops for v in op.operands} | {renamed.get(v, v) for v in stores}
     wide = {v: Load(r.arg, _whole(r.access, v).broadcast(domain)) for v, r in reads.items() if v in used}
-    outputs = [(renamed.get(v, v), _output_access(spec_of(v.type).shape, domain, reduced)) for v in stores]
+    sources = [renamed.get(v, v) for v in stores]  # a reshape keeps the order of elements
+    outputs = [(v, _output_access(spec_of(v.type).shape, domain, reduced)) for v in sources]
 
     # axes: kept ones first, reduced ones last, merged where all accesses allow
     perm = [i for i in range(rank) if not reduced[i]] + [i for i in range(rank) if reduced[i]]
@@ -219,21 +220,19 @@ def _fold(program: Program, op: GeOp) -> Scalar:
 # ---------------------------------------------------------------------- tiling
 
 
-def bytes_per_element(program: Program) -> float:
-    """Most bytes alive per element of a full tile while a tile is computed; loads and stores count twice."""
+def tile_bytes(program: Program, tile: Sequence[int]) -> int:
+    """Most bytes of UB alive while a tile is computed, by the order of its ops; loads and stores count twice."""
     last: dict[SSAValue, int] = {}
     for i, op in enumerate(program.ops):
         for v in op.operands:
             last[v] = i
     stored = {v for v, _ in program.stores}
 
-    def size(v: SSAValue) -> float:
-        full = all(v_ or n == 1 for v_, n in zip(program.varies[v], program.shape, strict=True))
-        share = 1.0 if full else 0.1
-        return share * spec_of(v.type).dtype.itemsize
+    def size(v: SSAValue) -> int:
+        nbytes = prod(program.tile_shape(v, tile)) * spec_of(v.type).dtype.itemsize
+        return -(-nbytes // 32) * 32
 
-    live = sum(2 * size(v) for v in program.loads)
-    peak = live
+    live = peak = sum(2 * size(v) for v in program.loads)
     alive: set[SSAValue] = set()
     for i, op in enumerate(program.ops):
         for r in op.results:
@@ -245,50 +244,65 @@ def bytes_per_element(program: Program) -> float:
             if last[v] == i and v in alive and v not in stored:
                 alive.discard(v)
                 live -= size(v)
-    return max(peak, 1.0)
+    return peak
 
 
 def select(fusion: FusionOp, target: Target) -> KernelAttr:
     """Tile and number of blocks: ``tile`` has one size per collapsed axis, kept axes first."""
     program = analyse(fusion)
-    per_element = bytes_per_element(program)
-    budget = int(target.size("ub") * UB_SHARE / per_element)
-    reduced = program.shape[program.kept :]
+    budget = int(target.size("ub") * UB_SHARE)
+    kept, reduced = program.shape[: program.kept], program.shape[program.kept :]
     chunks = list(reduced)
-    if prod(reduced) > budget:
-        longest = max(range(len(reduced)), key=lambda i: reduced[i])
-        rest = prod(n for i, n in enumerate(reduced) if i != longest)
-        if rest > budget:
+    row = [1] * len(kept)
+    if tile_bytes(program, [*row, *chunks]) > budget:
+        longest = max(range(len(reduced)), key=lambda i: reduced[i], default=-1)
+        if longest < 0:
+            raise GeError("one element's values do not fit into UB", code="GE1403")
+
+        def fits(n: int) -> bool:
+            return tile_bytes(program, [*row, *(n if i == longest else c for i, c in enumerate(chunks))]) <= budget
+
+        if not fits(1):
             raise GeError("the reduced axes are too many for one chunk", code="GE1403")
-        chunks[longest] = max(1, budget // rest)
+        chunks[longest] = _largest(reduced[longest], fits)
     cores = target.cores.vector
-    row = prod(chunks)
+    passes = prod(-(-n // c) for n, c in zip(reduced, chunks, strict=True))
     best: tuple[float, tuple[int, ...], int] | None = None
-    for tile in _candidates(program.shape[: program.kept], max(1, budget // max(row, 1)), cores):
-        trips = [-(-n // t) for n, t in zip(program.shape, tile, strict=False)]
+    for tile in _candidates(kept, cores, lambda t: tile_bytes(program, [*t, *chunks]) <= budget):
+        trips = [-(-n // t) for n, t in zip(kept, tile, strict=True)]
         dealt = max(range(len(trips)), key=lambda i: trips[i])
         blocks = min(cores, trips[dealt])
         tiles = -(-trips[dealt] // blocks) * prod(t for i, t in enumerate(trips) if i != dealt)
-        passes = prod(-(-n // c) for n, c in zip(reduced, chunks, strict=True))
-        cost = tiles * passes * (TILE_OVERHEAD + prod(tile) * row / 64 * (len(program.ops) + 4))
+        cost = tiles * passes * (TILE_OVERHEAD + prod(tile) * prod(chunks) / 64 * (len(program.ops) + 4))
         if best is None or cost < best[0]:
             best = (cost, tile, blocks)
     assert best is not None
     return KernelAttr.get("vector", [*best[1], *chunks], best[2])
 
 
-def _candidates(kept: tuple[int, ...], budget: int, cores: int) -> Iterator[tuple[int, ...]]:
+def _largest(n: int, fits: Callable[[int], bool]) -> int:
+    """The largest size up to ``n`` that fits; 1 does."""
+    low, high = 1, n
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _candidates(kept: tuple[int, ...], cores: int, fits: Callable[[Sequence[int]], bool]) -> Iterator[tuple[int, ...]]:
+    """Tiles that fit: single steps of outer axes, one split axis, whole inner axes."""
     for split in range(len(kept)):
-        inner = prod(kept[split + 1 :])
-        if inner > budget:
+        outer, inner = (1,) * split, kept[split + 1 :]
+        if not fits((*outer, 1, *inner)):
             continue
-        most = min(kept[split], max(1, budget // inner))
-        sizes = {most, max(1, min(most, -(-kept[split] // cores)))}
-        sizes |= {d for d in range(most, max(most // 2, 0), -1) if kept[split] % d == 0 and d >= most // 2}
-        for t in sorted(sizes, reverse=True)[:4]:
-            yield (*(1 for _ in range(split)), t, *kept[split + 1 :])
-    if prod(kept[1:]) > budget and kept[-1] > budget:
-        yield (*(1 for _ in kept[:-1]), budget)
+        n = kept[split]
+        most = _largest(n, lambda t: fits((*outer, t, *inner)))
+        even = -(-n // -(-n // most))
+        for t in sorted({most, even, min(most, -(-n // cores))}, reverse=True):
+            yield (*outer, t, *inner)
 
 
 # ---------------------------------------------------------------------- code
@@ -319,6 +333,7 @@ class TileWriter:
         self.p = program
         self.tile = tuple(tile)
         self.hoisted: dict[SSAValue, TileRef] = {}
+        self.buffers = 1
 
     def write(self) -> None:
         p = self.p
@@ -336,8 +351,9 @@ class TileWriter:
         self._store(self.p.stores, env, at, tile)
 
     # ------------------------------------------------------------------ one tile of rows
-    def _rows(self, start: Sequence[Affine], size: Sequence[int]) -> None:
+    def _rows(self, start: Sequence[Affine], size: Sequence[int], buffers: int) -> None:
         p = self.p
+        self.buffers = buffers
         chunk = self.tile[p.kept :]
         if all(c == n for c, n in zip(chunk, p.shape[p.kept :], strict=True)):
             self.finish(dict(self.hoisted), [*start, *(Affine() for _ in chunk)], (*size, *chunk))
@@ -357,7 +373,8 @@ class TileWriter:
             n, c = p.shape[p.kept + cut], chunk[cut]
             whole, tail = divmod(n, c)
 
-            def one(at: Affine, length: int) -> None:
+            def one(at: Affine, length: int, buffers: int) -> None:
+                self.buffers = buffers
                 part = list(chunk)
                 part[cut] = length
                 tile = (*size, *part)
@@ -372,9 +389,10 @@ class TileWriter:
 
             if whole:
                 with self.k.loop(0, whole) as i:
-                    one(i * c, c)
+                    one(i * c, c, 2)
             if tail:
-                one(Affine(whole * c), tail)
+                one(Affine(whole * c), tail, 1)
+            self.buffers = 1
         self._row_ops(rows, start, size, stages)
         narrow = [s for s in p.stores if not any(p.varies[s[0]][p.kept :])]
         tile = (*size, *(1 for _ in chunk))
@@ -398,7 +416,7 @@ class TileWriter:
         if value in env or value in self.p.scalars:
             return
         if value in self.p.loads:
-            env[value] = self._load(value, at, tile, 2)
+            env[value] = self._load(value, at, tile, self.buffers)
             return
         work: list[SSAValue] = [value]
         wanted: set[SSAValue] = set()
@@ -417,7 +435,7 @@ class TileWriter:
         k, load = self.k, self.p.loads[value]
         shape = self.p.tile_shape(value, tile)
         spec = spec_of(value.type)
-        t = k.alloc("ub", shape, spec.dtype, buffers=buffers if len(k.blocks) > 1 else 1, name="x")
+        t = k.alloc("ub", shape, spec.dtype, buffers=buffers, name="x")
         k.load(t, gm_view(k.gm(f"x{load.arg}"), load.access, at, shape))
         return t
 
