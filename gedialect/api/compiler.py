@@ -175,7 +175,8 @@ def decide(
     factories = pass_factories()
     stages = [] if report is None else report.stages
     stages.append({"stage": "import", "ops": count_ops(module)})
-    for text in pipeline(level, target=target):
+    first = ["convert-precision"] if precision == "fp16" else []
+    for text in (*first, *pipeline(level, target=target)):
         name = pass_name(text)
         if progress is not None:
             progress(name)
