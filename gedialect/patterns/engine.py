@@ -19,8 +19,9 @@ from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.fusion import FusionOp
 from gedialect.errors import GeError
 from gedialect.ir import sources
-from gedialect.patterns.compiler import Found, Matcher, compile_variant, needed_classes
+from gedialect.patterns.compiler import Matcher, compile_variant, needed_classes
 from gedialect.patterns.rule import Rule, Variant, node_of
+from gedialect.patterns.support import Found
 from gedialect.patterns.values import is_const, is_pure
 
 REWRITES_PER_OP = 8

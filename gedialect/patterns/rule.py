@@ -80,7 +80,8 @@ class Rule:
     replacements: tuple[Pattern, ...]
     own_benefit: int | None = None
     samples: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Hints for the proof: capture or attribute name -> function of a random generator."""
+    """Hints for the proof, by capture: an attribute or number as function of a random generator, the shape of a value
+    as function of the shapes so far (name -> shape); ``dtypes``: names of element types."""
 
     @property
     def where(self) -> str:

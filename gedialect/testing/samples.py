@@ -49,7 +49,10 @@ class Sampler:
         return int(self.rng.integers(1, self.size + 1))
 
     def shape(self, low: int = 0, high: int = 4) -> tuple[int, ...]:
-        return tuple(self.dim() for _ in range(int(self.rng.integers(low, high + 1))))
+        rank = int(self.rng.integers(low, high + 1))
+        if self.chance(0.2):  # all alike: what mixes up axes shows in the values only
+            return (self.dim(),) * rank
+        return tuple(self.dim() for _ in range(rank))
 
     def spec(self, low: int = 0, high: int = 4) -> Spec:
         return Spec(self.dtype, self.shape(low, high))

@@ -18,6 +18,9 @@ def first_axis(a, rank: int) -> int | None:
 
 TRAILING = {"normalises the last axes": lambda x, a: first_axis(a, x.rank) is not None}
 FLOAT = {"float": lambda x: x.dtype.is_float}
+EPSILON = {"e": lambda rng: float(rng.choice([1e-5, 1e-3, 0.125]))}
+GAMMA = {"g": lambda shapes: shapes["x"][-1:], "a": lambda rng: [[-1], [-1], [-2, -1], [0]][int(rng.integers(4))]}
+"""For the proof."""
 
 
 def _square(d):
@@ -41,7 +44,7 @@ def ones(x, a):
 @rule(
     exact="tolerance",
     where={**FLOAT, **TRAILING, "normalised axes are known": lambda x, a: -1 not in x.shape[first_axis(a, x.rank) :]},
-    samples={"e": lambda rng: float(rng.choice([1e-5, 1e-3, 0.125]))},
+    samples=EPSILON,
 )
 def layer_norm(x, e: number, a: attr):
     """(x - mean x) / √(mean (x - mean x)² + ε)."""
@@ -86,7 +89,7 @@ def layer_norm_beta(x, g, b, k: attr, e: attr):
         **TRAILING,
         "gamma has the normalised shape": lambda g, x, a: stripped(g) == list(x.shape[first_axis(a, x.rank) :]),
     },
-    samples={"e": lambda rng: float(rng.choice([1e-5, 1e-3, 0.125]))},
+    samples={**EPSILON, **GAMMA},
 )
 def rms_norm(x, g, e: number, a: attr):
     """x / √(mean x² + ε) · g."""
@@ -105,7 +108,7 @@ def rms_norm(x, g, e: number, a: attr):
         **TRAILING,
         "gamma has the normalised shape": lambda g, x, a: stripped(g) == list(x.shape[first_axis(a, x.rank) :]),
     },
-    samples={"e": lambda rng: float(rng.choice([1e-5, 1e-3, 0.125]))},
+    samples={**EPSILON, **GAMMA, "dtypes": ["f16"]},
 )
 def rms_norm_in_f32(x, g, e: number, a: attr):
     """The same with statistics in f32, rounded before the factor, as LLaMA computes it in half precision."""
