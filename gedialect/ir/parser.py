@@ -8,7 +8,9 @@ point at the name and suggest others, and the position of each op is kept for la
 
 from __future__ import annotations
 
+import math
 import re
+import struct
 from collections.abc import Iterable
 from dataclasses import replace
 from difflib import get_close_matches
@@ -32,7 +34,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, Region, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.parser.generic_parser import ParserState
-from xdsl.utils.exceptions import ParseError
+from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRLexer, MLIRTokenKind, PunctuationSpelling
 
@@ -41,6 +43,9 @@ from gedialect.ir.diagnostics import parse_error
 
 MAX_DEPTH = 64
 """Regions, attributes and types nest at most this deep; xDSL's printer and clone recurse and stop near 100."""
+
+MAX_DENSE = 1 << 26
+"""Elements of a dense literal; larger constants are ``#ge.splat`` or ``#ge.weight``."""
 
 _K = MLIRTokenKind
 _TOKEN = re.compile(
@@ -109,6 +114,9 @@ class _FastToken(Token[MLIRTokenKind, str]):
 
 class FastLexer(MLIRLexer):
     """xDSL's lexer with one regular expression for all common tokens."""
+
+    # xDSL's own takes exponential time for a string that is never closed.
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 
     def lex(self) -> Token[MLIRTokenKind, str]:
         match = _TOKEN.match(self.input.content, self.pos)
@@ -274,6 +282,9 @@ class FastParser(Parser):
         typed = cast("RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType]", found)
         if DYNAMIC_INDEX in typed.get_shape():
             self.raise_error("Dense literal attribute should have a static shape.")
+        if math.prod(found.get_shape()) > MAX_DENSE:
+            # xDSL holds every element of a literal, splats included.
+            self.raise_error(f"a dense literal holds at most {MAX_DENSE} elements", span)
         return typed
 
     class _TensorLiteralElement(Parser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
@@ -350,6 +361,11 @@ class FastParser(Parser):
             return super().parse_module(allow_implicit_module)
         except RecursionError:
             self._too_deep()
+        except (VerifyException, ValueError, OverflowError, NotImplementedError, struct.error) as error:
+            if isinstance(error, UnicodeDecodeError):
+                raise
+            # An attribute that does not verify or a number out of range: xDSL has no place for it, we do.
+            raise ParseError(self._current_token.span, str(error) or type(error).__name__) from None
 
     def positions(self, line_offset: int = 0) -> dict[Operation, tuple[str, int, int]]:
         """File, line and column of each parsed op."""

@@ -206,6 +206,31 @@ def test_deep_nesting_is_an_error(text: str):
     assert time.perf_counter() - start < 5
 
 
+def test_string_that_is_never_closed_takes_no_time():
+    start = time.perf_counter()
+    with pytest.raises(GeError, match="closing string literal"):
+        parse_module(GeContext(), '"test.op"() {a = "' + "x" * 100_000)
+    assert time.perf_counter() - start < 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"test.op"() {a = 99999999999999999999 : i64} : () -> ()',
+        '"test.op"() {a = array<i8: 1000>} : () -> ()',
+        f'"test.op"() {{a = {"9" * 10000}}} : () -> ()',
+        '"test.op"() {a = dense<1> : tensor<1000000x1000000xf32>} : () -> ()',
+        '"test.op"() {a = dense<300> : tensor<2xi8>} : () -> ()',
+        '"test.op"() {a = #ge.weight<"f", -1, 2>} : () -> ()',
+    ],
+)
+def test_numbers_out_of_range_are_placed_errors(text: str):
+    with pytest.raises(GeError) as caught:
+        parse_module(GeContext(), "\n" + text, "f.mlir")
+    assert (caught.value.where or "").startswith("f.mlir:2:")
+    assert len(str(caught.value)) < 1000
+
+
 def test_allowed_depth_survives_print_verify_and_clone():
     depth = MAX_DEPTH - 2
     text = (
