@@ -216,8 +216,9 @@ def _moves() -> list[Instr]:
             source="NPU architecture 2201 (Load3D); taps outside src read zero",
         ),
         Instr(
-            "load_bias", 0x12, Pipe.MTE1, (_out("bt"), _in("src", "l1")), types=("T", "T"), hw=("f32", "i32"),
-            shape="same", cost="l0_load", doc="copy a bias row L1 to BT", source="NPU architecture 2201 (L1->BT)",
+            "load_bias", 0x12, Pipe.MTE1, (_out("bt"), _in("src", "l1")),
+            combos=(("f32", "f32"), ("i32", "i32"), ("f32", "f16"), ("f32", "bf16")), shape="same", cost="l0_load",
+            doc="copy a bias row L1 to BT; halves become f32", source="NPU architecture 2201 (L1->BT)",
         ),
     ]  # fmt: skip
 

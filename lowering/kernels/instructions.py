@@ -103,7 +103,7 @@ class Instructions:
         )
 
     def load_bias(self, dst: TileRef, src: TileRef) -> None:
-        """copy a bias row L1 to BT"""
+        """copy a bias row L1 to BT; halves become f32"""
         self.emit(
             _LOAD_BIAS,
             (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil, floor
 
 from xdsl.ir import SSAValue
@@ -165,7 +166,7 @@ class LoopInfo:
     trips: int
     again: bool = False
 
-    @property
+    @cached_property
     def repeats(self) -> bool:
         return self.trips > 1 or self.again
 

@@ -69,7 +69,7 @@ class _Shadow:
         self.read_block = np.zeros(self.pieces, np.int32)
         self.reads: dict[int, Array] = {}
         self.writes: dict[int, Array] = {}
-        self._cut: dict[tuple[View, int, int], Array] = {}
+        self._cuts: dict[tuple[int, int, int], Array] = {}
 
     def times(self, of: dict[int, Array], thread: int) -> Array:
         found = of.get(thread)
@@ -79,6 +79,15 @@ class _Shadow:
 
     def cut(self, array: Array, view: View, base: int) -> Array:
         """The part of a shadow array that ``view`` at byte ``base`` touches."""
+        key = (id(array), id(view), base)
+        found = self._cuts.get(key)
+        if found is None:
+            found = self._make_cut(array, view, base)
+            if view.space != "gm":
+                self._cuts[key] = found  # the kernel keeps the view, this shadow the array
+        return found
+
+    def _make_cut(self, array: Array, view: View, base: int) -> Array:
         unit, item = self.unit, view.dtype.itemsize
         shape = (*[1 if s == 0 else n for n, s in zip(view.shape, view.strides, strict=True)], item // unit)
         strides = (*[s * item // unit * 4 for s in view.strides], 4)
