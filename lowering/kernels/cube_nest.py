@@ -1,0 +1,433 @@
+"""Writes a planned product as loops: panels of GM into L1, steps of L1 into L0, mmad, fixpipe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from gedialect.ir.dtypes import BY_NAME
+from gedialect.targets import Target
+from lowering.kernels.builder import Affine, KernelBuilder, TileRef
+from lowering.kernels.cube import Problem, Read, Span, balanced, spans, window_spans
+from lowering.kernels.cube_plan import Axis, Plan, k_steps, moves_with
+
+UNROLL = 2
+"""Steps over one tap's channels that are written out; more become a loop."""
+ZERO = Affine()
+
+
+@dataclass(frozen=True)
+class At:
+    """Where a loop stands on an axis: first output, first held input, and the span that says the sizes."""
+
+    out: Affine
+    held: Affine
+    span: Span
+
+
+@dataclass(frozen=True)
+class Place:
+    """The state of the walk: positions on the axes, operands in L1, whether the innermost loop repeats."""
+
+    at: tuple[tuple[Axis, At], ...] = ()
+    a: TileRef | None = None
+    b: TileRef | None = None
+    bias_row: TileRef | None = None
+    bias: TileRef | None = None
+    repeats: bool = False
+
+    def __getitem__(self, axis: Axis) -> At:
+        for name, at in reversed(self.at):
+            if name == axis:
+                return at
+        raise KeyError(axis)
+
+    def has(self, axes: Sequence[Axis]) -> bool:
+        known = {name for name, _ in self.at}
+        return all(a in known for a in axes)
+
+
+class Nest:
+    """The loops of one problem in the cube function being written."""
+
+    def __init__(self, k: KernelBuilder, problem: Problem, plan: Plan, target: Target, args: Sequence[str]):
+        self.k = k
+        self.p = problem
+        self.plan = plan
+        self.args = args
+        self.bt_row = target.size("bt") // 4
+        self.c_slots = 2 if 2 * plan.r * plan.q * plan.n * 4 <= target.size("l0c") else 1
+        self.row_spans, self.col_spans = self._image_spans()
+        self.deps: dict[str, list[Axis]] = {
+            "a": [*moves_with(problem, "a"), "R", "Q"],
+            "b": [*moves_with(problem, "b"), "N"],
+        }
+
+    def _image_spans(self) -> tuple[list[Span], list[Span]]:
+        p, plan = self.p, self.plan
+        if p.window is None:
+            return spans(p.rows, plan.row_panel), spans(p.cols, plan.q)
+        w = p.window
+        h, wide = p.a.access.shape[-3:-1]
+        return (
+            window_spans(p.rows, plan.r, h, w.kernel[0], w.strides[0], w.dilations[0], w.pads[0]),
+            window_spans(p.cols, plan.q, wide, w.kernel[1], w.strides[1], w.dilations[1], w.pads[2]),
+        )
+
+    def write(self) -> None:
+        """All tiles of the problem that fall to this block."""
+        self._level(0, Place())
+
+    # ------------------------------------------------------------------ loops
+    def _level(self, depth: int, s: Place) -> None:
+        s = self._hoist(s)
+        if depth == len(self.plan.order):
+            self.tile(s)
+            return
+        axis = self.plan.order[depth]
+        deal = self.plan.dealt == axis and self.k.num_blocks > 1
+        for at, repeats in self._spans(self._axis_spans(axis, s), deal):
+            self._level(
+                depth + 1, replace(s, at=(*s.at, (axis, at)), repeats=s.repeats if repeats is None else repeats)
+            )
+
+    def _axis_spans(self, axis: Axis, s: Place) -> list[Span]:
+        match axis:
+            case "R":
+                return self.row_spans
+            case "Q":
+                return self.col_spans
+            case "N":
+                return spans(self.p.n, self.plan.n_panel)
+            case "n":
+                return spans(s["N"].span.size, self.plan.n)
+            case "r":
+                panel = s["R"].span
+                return spans(panel.size, panel.size if self.p.window is not None else self.plan.r)
+            case _:
+                assert isinstance(axis, int)
+                return spans(self.p.batch[axis], 1)
+
+    def _spans(self, all_spans: list[Span], deal: bool) -> Iterator[tuple[At, bool | None]]:
+        """Each span once, inside its loop; the flag says whether that loop repeats (None: there is no loop)."""
+        longest = max(all_spans, key=lambda s: s.count)
+        turn = longest.count
+        for span in all_spans:
+            if not deal:
+                if span.count == 1:
+                    yield At(Affine(span.start), Affine(span.held_start), span), None
+                else:
+                    with self.k.loop(0, span.count) as i:
+                        yield _at(span, i), True
+                continue
+            blocks = self.k.num_blocks
+            if span is longest:
+                with self.k.loop(self.k.block_idx, span.count, blocks) as i:
+                    yield _at(span, i), span.count > blocks
+                continue
+            first = turn % blocks
+            turn += span.count
+            if span.count == 1:
+                with only_blocks(self.k, first, 1):
+                    yield At(Affine(span.start), Affine(span.held_start), span), False
+            elif first + span.count <= blocks:
+                with only_blocks(self.k, first, span.count):
+                    yield _at(span, self.k.block_idx - first), False
+            else:
+                with self.k.loop(self.k.block_idx, span.count, blocks) as i:
+                    yield _at(span, i), span.count > blocks
+
+    # ------------------------------------------------------------------ operands in L1
+    def _hoist(self, s: Place) -> Place:
+        """Load what is wholly known here and not loaded yet."""
+        if self.p.planes and self.plan.a_whole and s.a is None and s.has(self.deps["a"]):
+            s = replace(s, a=self._load_a(s, ZERO, self.p.c))
+        if self.p.planes and self.plan.b_whole and s.b is None and s.has(self.deps["b"]):
+            s = replace(s, b=self._load_b(s, ZERO, self.p.c))
+        if self.p.bias is not None:
+            s = self._hoist_bias(s, self.p.bias)
+        return s
+
+    def _load_a(self, s: Place, c0: Affine, c: int) -> TileRef:
+        """Rows x columns x channels of the tile or panel, all planes: [planes, H, W, c] in L1."""
+        access = self.p.a.access
+        planes = max(self.p.planes, 1)
+        rows, cols = s["R"], s["Q"]
+        shape = (planes, rows.span.held, cols.span.held, c)
+        offset = self._offset(self.p.a, s) + rows.held * access.strides[-3] + cols.held * access.strides[-2]
+        return self._load(self.p.a, offset + c0 * access.strides[-1], shape, access.strides[-4:], "a", s)
+
+    def _load_b(self, s: Place, c0: Affine, c: int) -> TileRef:
+        """[planes, kh, kw, c, n] of the panel of columns in L1."""
+        access = self.p.b.access
+        n = s["N"] if self.plan.b_whole else s["n"]
+        shape = (*access.shape[-5:-2], c, n.span.size)
+        offset = self._offset(self.p.b, s) + self._column(s, whole=self.plan.b_whole) * access.strides[-1]
+        return self._load(self.p.b, offset + c0 * access.strides[-2], shape, access.strides[-5:], "b", s)
+
+    def _column(self, s: Place, *, whole: bool = False) -> Affine:
+        return s["N"].out if whole else s["N"].out + s["n"].out
+
+    def _offset(self, read: Read, s: Place) -> Affine:
+        offset = Affine(read.access.offset)
+        for i, n in enumerate(self.p.batch):
+            if n > 1 and read.access.strides[i] != 0:
+                offset = offset + s[i].out * read.access.strides[i]
+        return offset
+
+    def _load(
+        self, read: Read, offset: Affine, shape: tuple[int, ...], strides: Sequence[int], name: str, s: Place
+    ) -> TileRef:
+        tile = self.k.alloc("l1", shape, read.dtype, buffers=2 if s.repeats else 1, name=name)
+        dims, outer, inner = paired(shape, strides, tile.strides)
+        gm = self.k.gm(self.args[read.arg]).view(offset, dims, outer)
+        self.k.load(tile if (dims, inner) == (tile.shape, tile.strides) else tile.view(0, dims, inner), gm)
+        return tile
+
+    # bias: a row in L1, then BT for as many columns as fit
+    def _hoist_bias(self, s: Place, bias: Read) -> Place:
+        batch = moves_with(self.p, "bias")
+        if not s.has(batch):
+            return s
+        f32 = BY_NAME["i32" if self.p.accumulator.name == "i32" else "f32"]
+        if s.bias_row is None and self.p.n * bias.dtype.itemsize <= 16384:
+            row = self._bias_row(s, bias, ZERO, self.p.n)
+            s = replace(s, bias_row=row)
+            if self.p.n <= self.bt_row:
+                assert row is not None
+                bt = self.k.alloc("bt", (self.p.n,), f32, name="bias")
+                self.k.load_bias(bt, row)
+                return replace(s, bias=bt)
+        if s.bias is None and s.has(["N", "n"]):
+            n, column = s["n"].span.size, self._column(s)
+            if s.bias_row is not None:
+                row = s.bias_row.view(column, (n,))
+            else:
+                row = self._bias_row(s, bias, column, n)
+            bt = self.k.alloc("bt", (n,), f32, buffers=2 if s.repeats and 2 * n <= self.bt_row else 1, name="bias")
+            self.k.load_bias(bt, row)
+            return replace(s, bias=bt)
+        return s
+
+    def _bias_row(self, s: Place, bias: Read, column: Affine, n: int) -> TileRef:
+        offset = self._offset(bias, s) + column * bias.access.strides[-1]
+        return self._load(bias, offset, (n,), bias.access.strides[-1:], "bias", s)
+
+    # ------------------------------------------------------------------ one tile
+    def tile(self, s: Place) -> None:
+        """One tile of the result: the product, then fixpipe."""
+        p, k = self.p, self.k
+        m, n = s["r"].span.size * s["Q"].span.size, s["n"].span.size
+        acc = k.alloc("l0c", (m, n), p.accumulator, buffers=self.c_slots if s.repeats else 1, name="acc")
+        bias = s.bias
+        if bias is not None and bias.shape != (n,):
+            bias = bias.view(self._column(s), (n,))
+        if p.planes == 0:
+            self._nothing(acc, bias, s)
+        elif self.plan.a_whole and self.plan.b_whole:
+            self._chunk(s, acc, bias, ZERO, p.c, first=True)
+        else:
+            self._chunks(s, acc, bias)
+        self.finish_tile(s, acc)
+
+    def finish_tile(self, s: Place, acc: TileRef) -> None:
+        """Store a finished tile."""
+        p = self.p
+        rows, cols = s["r"].span.size, s["Q"].span.size
+        access = p.y
+        offset = Affine(access.offset)
+        for i, n in enumerate(p.batch):
+            if n > 1:
+                offset = offset + s[i].out * access.strides[i]
+        row = s["R"].out + s["r"].out
+        offset = offset + row * access.strides[-3] + s["Q"].out * access.strides[-2]
+        offset = offset + self._column(s) * access.strides[-1]
+        n = acc.shape[1]
+        dims, outer, inner = paired((rows, cols, n), access.strides[-3:], (cols * n, n, 1))
+        source = acc if (dims, inner) == (acc.shape, acc.strides) else acc.view(0, dims, inner)
+        e = p.epilogue
+        self.k.fixpipe(self.k.gm("y0").view(offset, dims, outer), source, relu=e.relu, slope=e.slope)
+
+    def _chunks(self, s: Place, acc: TileRef, bias: TileRef | None) -> None:
+        k = self.k
+        for span in spans(self.p.c, self.plan.chunk):
+            count, at = span.count, Affine(span.start)
+            if span.start == 0:
+                self._chunk(replace(s, repeats=False), acc, bias, at, span.size, first=True)
+                count, at = count - 1, at + span.size
+            if count == 1:
+                self._chunk(replace(s, repeats=False), acc, bias, at, span.size, first=False)
+            elif count > 1:
+                with k.loop(0, count, name="kc") as i:
+                    self._chunk(replace(s, repeats=True), acc, bias, at + i * span.size, span.size, first=False)
+
+    def _chunk(self, s: Place, acc: TileRef, bias: TileRef | None, c0: Affine, c: int, *, first: bool) -> None:
+        """The steps over channels c0 .. c0 + c of all taps; operands not in L1 yet come first."""
+        a, b = s.a, s.b
+        a_from = b_from = c0
+        if a is None:
+            a, a_from = self._load_a(s, c0, c), ZERO
+        if b is None:
+            b, b_from = self._load_b(s, c0, c), ZERO
+        _Steps(self, s, acc, bias, a, b).write(a_from, b_from, c, first)
+
+    def _nothing(self, acc: TileRef, bias: TileRef | None, s: Place) -> None:
+        """A sum without terms: one product of zeros, which img2col reads from around an element of a."""
+        k, p = self.k, self.p
+        m, n = acc.shape
+        l1: list[TileRef] = []
+        for read, name in ((p.a, "a"), (p.b, "b")):
+            one = k.alloc("l1", (1,), read.dtype, name=name)
+            k.load(one, k.gm(self.args[read.arg]).view(read.access.offset, (1,)))
+            l1.append(one)
+        left = k.alloc("l0a", (m, 1), p.a.dtype, name="a0")
+        right = k.alloc("l0b", (1, n), p.b.dtype, name="b0")
+        outside = {"kernel": (1, 1), "taps": (0, 1), "pads": (1, 0, 0, 0)}
+        k.load3d(left, l1[0].view(0, (1, 1, 1)), out_w=m, **outside)
+        k.load3d(right, l1[1].view(0, (1, 1, n), (0, 0, 0)), out_w=1, **outside)
+        k.mmad(acc, left, right, bias, init=True)
+
+
+class _Steps:
+    """The steps of one chunk: load3d or load2d of a, load2d of b, mmad."""
+
+    def __init__(self, nest: Nest, s: Place, acc: TileRef, bias: TileRef | None, a: TileRef, b: TileRef):
+        self.nest = nest
+        self.k = nest.k
+        self.s = s
+        self.acc = acc
+        self.bias = bias
+        self.a = a
+        self.b = b
+        self.pool: tuple[list[TileRef], list[TileRef]] | None = None
+        self.turn = 0
+
+    def write(self, a_from: Affine, b_from: Affine, c: int, first: bool) -> None:
+        nest = self.nest
+        p = nest.p
+        taps, channels = k_steps(nest.plan, p, c)
+        if taps > 1:
+            size = taps * c
+            groups = [(t, min(t + taps, p.taps)) for t in range(0, p.taps, taps)]
+            self._make_pool(size, len(groups) * p.planes)
+            for plane in range(p.planes):
+                for t0, t1 in groups:
+                    self._step(plane, t0, t1, a_from, b_from, c, first)
+                    first = False
+            return
+        parts = spans(c, channels)
+        if all(s.count <= UNROLL for s in parts):
+            self._make_pool(channels, p.planes * p.taps * sum(s.count for s in parts))
+        for plane in range(p.planes):
+            for tap in range(p.taps):
+                for span in parts:
+                    first = self._channels(plane, tap, a_from, b_from, span, first)
+
+    def _channels(self, plane: int, tap: int, a_from: Affine, b_from: Affine, span: Span, first: bool) -> bool:
+        count, at = span.count, Affine(span.start)
+        if first or self.pool is not None:
+            for _ in range(count if self.pool is not None else 1):
+                self._step(plane, tap, tap + 1, a_from + at, b_from + at, span.size, first)
+                first = False
+                count, at = count - 1, at + span.size
+        if count == 1:
+            self._step(plane, tap, tap + 1, a_from + at, b_from + at, span.size, False)
+        elif count > 1:
+            with self.k.loop(0, count, name="k") as i:
+                at = at + i * span.size
+                self._step(plane, tap, tap + 1, a_from + at, b_from + at, span.size, False, buffers=2)
+        return first
+
+    def _make_pool(self, size: int, steps: int) -> None:
+        """Two tiles of each of L0A and L0B that written-out steps use in turn."""
+        m, n = self.acc.shape
+        p, k = self.nest.p, self.k
+        slots = range(min(2, steps))
+        self.pool = (
+            [k.alloc("l0a", (m, size), p.a.dtype, name="a0") for _ in slots],
+            [k.alloc("l0b", (size, n), p.b.dtype, name="b0") for _ in slots],
+        )
+
+    def _step(
+        self, plane: int, t0: int, t1: int, a_from: Affine, b_from: Affine, c: int, first: bool, *, buffers: int = 1
+    ) -> None:
+        """Terms (taps t0 .. t1) x (c channels from the given ones on)."""
+        k, p = self.k, self.nest.p
+        m, n = self.acc.shape
+        size = (t1 - t0) * c
+        if self.pool is not None:
+            left, right = (tiles[self.turn % len(tiles)] for tiles in self.pool)
+            self.turn += 1
+            left = left if left.shape[1] == size else left.view(0, (m, size))
+            right = right if right.shape[0] == size else right.view(0, (size, n))
+        else:
+            left = k.alloc("l0a", (m, size), p.a.dtype, buffers=buffers, name="a0")
+            right = k.alloc("l0b", (size, n), p.b.dtype, buffers=buffers, name="b0")
+        self._load_a(left, plane, t0, t1, a_from, c)
+        _, kh, kw, b_c, wide = self.b.shape
+        column = self.s["n"].out if self.nest.plan.b_whole else ZERO
+        start = (b_from + (plane * kh * kw + t0) * b_c) * wide + column
+        k.load2d(right, _part(self.b, start, (size, n), (wide, 1)))
+        k.mmad(self.acc, left, right, self.bias if first else None, init=first)
+
+    def _load_a(self, left: TileRef, plane: int, t0: int, t1: int, c0: Affine, c: int) -> None:
+        p, k, a = self.nest.p, self.k, self.a
+        _, high, wide, channels = a.shape
+        row, col = self.s["R"].span, self.s["Q"].span
+        start = c0 + plane * high * wide * channels
+        if p.window is None:
+            start = start + self.s["r"].out * (wide * channels)
+            k.load2d(left, _part(a, start, left.shape, (channels, 1)))
+            return
+        w = p.window
+        src = _part(a, start, (high, wide, c), (wide * channels, channels, 1))
+        k.load3d(
+            left, src, w.kernel, (t0, t1), col.size, strides=w.strides, dilations=w.dilations,
+            pads=(row.before, row.after, col.before, col.after), h_out0=row.out0, w_out0=col.out0,
+        )  # fmt: skip
+
+
+def _part(tile: TileRef, start: Affine, shape: Sequence[int], strides: Sequence[int]) -> TileRef:
+    return tile.view(start, shape, strides)
+
+
+def _at(span: Span, i: Affine) -> At:
+    return At(i * span.size + span.start, i * span.held_step + span.held_start, span)
+
+
+@contextmanager
+def only_blocks(k: KernelBuilder, first: int, count: int) -> Iterator[None]:
+    """Code for blocks first .. first + count: two loops whose bounds meet only there."""
+    with ExitStack() as stack:
+        if k.num_blocks > first + count:
+            stack.enter_context(k.once_if_less(k.block_idx, first + count))
+        if first > 0:
+            stack.enter_context(k.once_if_less(first - 1, k.block_idx))
+        yield
+
+
+def paired(
+    shape: Sequence[int], outer: Sequence[int], inner: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """A copy's axes in the order of memory ``outer`` (GM), neighbours merged where both sides allow.
+
+    So the GM side runs in bursts as long as can be. Returns sizes and the strides on both sides.
+    """
+    axes = [(n, o, i) for n, o, i in zip(shape, outer, inner, strict=True) if n > 1]
+    axes.sort(key=lambda a: -abs(a[1]) if a[1] else -(1 << 62))
+    merged: list[tuple[int, int, int]] = []
+    for n, o, i in axes:
+        if merged and merged[-1][1] == o * n and merged[-1][2] == i * n:
+            merged[-1] = (merged[-1][0] * n, o, i)
+        else:
+            merged.append((n, o, i))
+    if not merged:
+        return (1,), (1,), (1,)
+    sizes, far, near = zip(*merged, strict=True)
+    return tuple(sizes), tuple(far), tuple(near)
+
+
+Finish = Callable[[Place, TileRef], None]
+
+__all__ = ["At", "Finish", "Nest", "Place", "balanced", "only_blocks", "paired"]
