@@ -13,6 +13,7 @@ and a node of the left side used on the right is the value that was matched.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +37,8 @@ def rule_error(message: str, hint: str | None = None, where: str | None = None) 
     if where is None:
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
         here = __file__.rsplit("language", 1)[0]
-        while frame.f_back is not None and frame.f_code.co_filename in (here + "language.py", here + "rule.py"):
+        ours = (here + "language.py", here + "rule.py", functools.__file__)
+        while frame.f_back is not None and frame.f_code.co_filename in ours:
             frame = frame.f_back
         where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
     return GeError(message, code="GE1105", where=where, hint=hint)

@@ -202,7 +202,6 @@ class Matching:
 
     def match_node(self, node: Node, o: str, pending: list[Any]) -> None:
         """Attributes and operands of an op whose class is known to be right."""
-        self.ops[id(node)] = o
         self.values[id(node)] = f"{o}.results[0]"
         if node.name is not None:
             self.captures[node.name] = f"Value({o}.results[0])"
@@ -216,6 +215,7 @@ class Matching:
         s = self.name("s")
         self.emit(f"{s} = {o}._operands")
         children = self.operands(node, o, s)
+        self.ops[id(node)] = o
         if node.cls.has_trait(Commutative, value_if_unregistered=False) and len(children) == 2:
             pending.append((node, children))
         else:

@@ -139,9 +139,7 @@ def rule(
     def make(function: Callable[..., Any]) -> Rule:
         place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
         params = _params(function)
-        positional = [p for p in params.values() if not isinstance(p, RestCapture)]
-        rest = {REST: p for p in params.values() if isinstance(p, RestCapture)}
-        sides = function(*positional, **rest)
+        sides = _trace(function, params)
         if not isinstance(sides, tuple) or len(sides) != 2:  # pyright: ignore[reportUnknownArgumentType]
             raise rule_error("a rule returns what it looks like before and after", "return before, after", place)
         before, after = (_side(s, place) for s in sides)  # pyright: ignore[reportUnknownVariableType]
@@ -190,6 +188,20 @@ def _params(function: Callable[..., Any]) -> dict[str, Any]:
             known = {const.__name__: "const", number.__name__: "number"}
             found[p.name] = Capture(p.name, known.get(kind, "value"))
     return found
+
+
+def _trace(function: Callable[..., Any], params: Mapping[str, Any]) -> Any:
+    """What the function returns for its parameters as symbols."""
+    positional: list[Any] = []
+    keywords: dict[str, Any] = {}
+    for p, symbol in zip(inspect.signature(function).parameters.values(), params.values(), strict=True):
+        if p.kind is p.VAR_KEYWORD:
+            keywords[REST] = symbol
+        elif p.kind is p.KEYWORD_ONLY:
+            keywords[p.name] = symbol
+        else:
+            positional.append(symbol)
+    return function(*positional, **keywords)
 
 
 def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -334,10 +346,7 @@ def _check(r: Rule) -> None:
         raise rule_error(
             f"{r.name} replaces {len(r.outputs)} values by {len(r.replacements)}", "give as many as there are", r.where
         )
-    everywhere: set[str] = set()
-    for v in r.variants:
-        everywhere |= _bound(v.before)
-    _check_bound(r, everywhere)
+    _check_bound(r, _mentioned(r.outputs))
     for check in r.checks:
         for p in check.params:
             if p not in r.names:
@@ -361,26 +370,34 @@ def _check_bound(r: Rule, bound: set[str]) -> None:
     unbound = [n for n in r.params if n not in bound]
     if not unbound:
         return
-    used = {a.name for root in r.replacements for a in _captures(root)}
-    if unbound[0] in used:
+    if unbound[0] in _mentioned(r.replacements):
         raise rule_error(f"{unbound[0]} on the right side of {r.name} is bound nowhere on the left", None, r.where)
     raise rule_error(f"{r.name} does not use its parameter {unbound[0]} on the left side", None, r.where)
 
 
-def _captures(p: Pattern | None) -> Iterator[Capture | ManyCapture]:
-    match p:
-        case Capture() | ManyCapture():
-            yield p
-        case Node():
-            for a in p.args:
-                yield from _captures(a)
-        case ResultOf():
-            yield from _captures(p.node)
-        case Given():
-            yield from _captures(p.then)
-            yield from _captures(p.otherwise)
-        case _:
-            pass
+def _mentioned(roots: Sequence[Pattern | None]) -> set[str]:
+    """Names of all captures under ``roots``, in every alternative."""
+    found: set[str] = set()
+    todo = list(roots)
+    while todo:
+        p = todo.pop()
+        match p:
+            case Capture() | ManyCapture():
+                found.add(p.name)
+            case Node():
+                todo += p.args
+                found |= {v.name for v in p.attrs.values() if isinstance(v, AttrCapture)}
+                if p.rest is not None:
+                    found.add(p.rest.name)
+            case ResultOf():
+                todo.append(p.node)
+            case OneOf():
+                todo += p.alternatives
+            case Given():
+                todo += [p.then, p.otherwise]
+            case _:
+                pass
+    return found
 
 
 def _check_function(r: Rule, function: Callable[..., Any], place: str) -> None:

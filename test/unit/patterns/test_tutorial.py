@@ -1,0 +1,26 @@
+"""docs/patterns.md runs as it stands: Python blocks in order, each ``text`` block is what the block before printed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+TUTORIAL = Path(__file__).parents[3] / "docs" / "patterns.md"
+
+
+def test_tutorial(capsys):
+    names: dict[str, object] = {"__name__": "tutorial"}
+    printed = ""
+    blocks = list(re.finditer(r"^```(\w+)\n(.*?)^```$", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL))
+    assert len(blocks) > 12
+    for block in blocks:
+        kind, text = block.groups()
+        if kind == "python":
+            assert printed == "", f"not shown in the tutorial: {printed}"
+            line = TUTORIAL.read_text()[: block.start(2)].count("\n")
+            exec(compile("\n" * line + text, str(TUTORIAL), "exec"), names)
+            printed = capsys.readouterr().out
+        else:
+            assert text == printed
+            printed = ""
+    assert printed == ""
