@@ -24,6 +24,8 @@ STREAM_LABEL_SWITCH_BY_INDEX, STREAM_LABEL_GOTO = 23, 24
 KERNEL_TYPE_TE = 2
 DEVICE_TO_DEVICE = 3
 TASKS_VERSION = "gedialect 1"
+SEGMENTS = "operand_groups"
+"""JSON key of a host task: per declared operand -1 (one value or absent) or the length of a variadic group."""
 _MAX_RANK = 64
 _INT64 = range(1 << 63)
 

@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gedialect.binary.tasks import HostTask
+from gedialect.binary.tasks import SEGMENTS, HostTask
 from gedialect.errors import GeError
 from gedialect.ir.spec import Spec
-
-SEGMENTS = "operand_groups"
-"""JSON key: per declared operand -1 (one value or absent) or the length of a variadic group."""
 
 
 def run_host_task(task: HostTask, operands: Sequence[npt.NDArray[Any] | None]) -> list[npt.NDArray[Any]]:

@@ -21,7 +21,7 @@ from gedialect.binary.inout import TensorInfo
 from gedialect.binary.memory import Arg, Memory
 from gedialect.binary.model_def import ModelWriter, TensorDesc, build_om
 from gedialect.binary.om import OmFile
-from gedialect.binary.tasks import CopyTask, HostTask, HostValue, KernelTask, Task
+from gedialect.binary.tasks import SEGMENTS, CopyTask, HostTask, HostValue, KernelTask, Task
 from gedialect.binary.weights import Deferred, Span
 from gedialect.dialects.ge.attrs import KernelAttr, PlaceAttr, SplatAttr, WeightAttr
 from gedialect.dialects.ge.base import GeOp, is_view
@@ -32,7 +32,6 @@ from gedialect.interpreter import input_names, output_names, run_op
 from gedialect.ir.sources import names
 from gedialect.ir.spec import Spec, spec_of
 from gedialect.ir.weights import STORE, constant_bytes
-from gedialect.runtime.host import SEGMENTS
 from gedialect.targets import Target
 from lowering.kernels.generators import kernel_bytes
 
