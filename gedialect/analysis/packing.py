@@ -1,17 +1,17 @@
 """Packing buffers with fixed lifetimes into one arena of least height (dynamic storage allocation, NP-hard).
 
-Several greedy orders are tried, each with two ways to choose a gap, then the best order is improved by placing first
-what stood highest. All of it is deterministic and bounded by a number of steps, not by time.
+Several greedy orders are tried, then packings from the bottom up with priorities learned from what stood too high
+the last time. All of it is deterministic and bounded by a number of steps, not time.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
 
-STEPS = 600_000
+STEPS = 1_000_000
 """Conflicts looked at by default: about 0.1 s."""
 
 
@@ -233,49 +233,55 @@ def _search(items: Sequence[Buffer], start: list[int], bound: int, steps: int) -
     conflicts = _conflicts(items)
     cost = sum(map(len, conflicts)) + len(items)
     best, height, name = start, _height(items, start), "first use"
-    order: list[int] = []
     for label, candidate in _orders(items, conflicts):
-        for best_fit in (True, False):
+        for best_fit in (True, False) if label == "size" else (True,):
             if steps < cost or height == bound:
                 return best, name
             steps -= cost
             offsets = _place(candidate, sizes, conflicts, best_fit)
-            top = _height(items, offsets)
-            if top < height or not order:
-                order = candidate
-            if top < height:
+            if (top := _height(items, offsets)) < height:
                 best, height, name = offsets, top, label
-    return _improve(items, sizes, conflicts, order, best, height, bound, steps // cost, name)
-
-
-def _improve(
-    items: Sequence[Buffer],
-    sizes: list[int],
-    conflicts: list[list[int]],
-    order: list[int],
-    best: list[int],
-    height: int,
-    bound: int,
-    rounds: int,
-    name: str,
-) -> tuple[list[int], str]:
-    """Again and again places first what reached above the bound, as long as there are rounds."""
-    seen: set[tuple[int, ...]] = set()
-    for turn in range(rounds):
+    for offsets in _learned(sizes, conflicts, bound, steps // cost):
+        if (top := _height(items, offsets)) < height:
+            best, height, name = offsets, top, "learned"
         if height == bound:
             break
-        offsets = _place(order, sizes, conflicts, turn % 2 == 0)
-        top = _height(items, offsets)
-        if top < height:
-            best, height = offsets, top
-        high = [i for i in order if offsets[i] + sizes[i] > bound]
-        if turn % 3 == 2:  # or only the highest
-            high = [i for i in high if offsets[i] + sizes[i] == top]
-        first = set(high)
-        order = high + [i for i in order if i not in first]
-        if (key := tuple(order)) in seen:
-            order = sorted(order, key=lambda i: (-(offsets[i] + sizes[i]), i))
-            if tuple(order) in seen:
-                break
-        seen.add(key)
     return best, name
+
+
+# ---------------------------------------------------------------------------------------------- learned priorities
+
+_SCALE = 1 << 20
+
+
+def _learned(sizes: list[int], conflicts: list[list[int]], bound: int, rounds: int) -> Iterator[list[int]]:
+    """Packings from the bottom up, ``rounds`` of them; a buffer that stood above the bound comes earlier next time."""
+    weight = [sum(sizes[j] for j in others) + size for size, others in zip(sizes, conflicts, strict=True)]
+    most = max(weight)
+    priority = [w * _SCALE // most for w in weight]
+    for _ in range(rounds):
+        offsets = _bottom_up(sizes, conflicts, priority)
+        yield offsets
+        for i, (offset, size) in enumerate(zip(offsets, sizes, strict=True)):
+            if offset + size > bound:
+                priority[i] += 3 * _SCALE * (offset + size - bound) // (10 * bound)
+
+
+def _bottom_up(sizes: list[int], conflicts: list[list[int]], priority: list[int]) -> list[int]:
+    """Always places the buffer that can lie lowest, of several the one of highest priority."""
+    lowest = [0] * len(sizes)
+    offsets = [-1] * len(sizes)
+    waiting = [(0, -p, i) for i, p in enumerate(priority)]
+    heapify(waiting)
+    while waiting:
+        offset, p, i = waiting[0]
+        if offset < lowest[i]:
+            heapreplace(waiting, (lowest[i], p, i))
+            continue
+        heappop(waiting)
+        offsets[i] = offset
+        top = offset + sizes[i]
+        for j in conflicts[i]:
+            if lowest[j] < top and offsets[j] < 0:
+                lowest[j] = top
+    return offsets

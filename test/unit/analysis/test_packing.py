@@ -46,9 +46,9 @@ def test_more_steps_are_never_worse():
     import random
 
     r = random.Random(3)
-    for _ in range(20):
+    for _ in range(10):
         buffers = [Buffer(r.randrange(1, 100), s := r.randrange(40), s + r.randrange(15)) for _ in range(80)]
-        peaks = [pack(buffers, steps=n).peak for n in (0, 10**4, 10**5, 10**6)]
+        peaks = [pack(buffers, steps=n).peak for n in (0, 10**4, 10**5, 3 * 10**5)]
         assert peaks == sorted(peaks, reverse=True)
 
 
