@@ -207,7 +207,7 @@ def _copy(k: KernelBuilder, move: Copy, spec: Spec, elements: int) -> None:
         k.vdup(full, float(move.fill) if spec.dtype.is_float else int(move.fill))
         filled[tile] = full
 
-    def body(at: Sequence[Affine], size: Sequence[int]) -> None:
+    def body(at: Sequence[Affine], size: Sequence[int], buffers: int) -> None:
         target = gm_view(k.gm(f"y{move.result}"), move.target, at, size)
         if move.source is None:
             part = filled[tile]
@@ -215,7 +215,7 @@ def _copy(k: KernelBuilder, move: Copy, spec: Spec, elements: int) -> None:
             return
         # a source that repeats along an axis is loaded once and repeated on the way out
         narrow = [1 if s == 0 else n for s, n in zip(move.source.strides, size, strict=True)]
-        t = k.alloc("ub", narrow, spec.dtype, buffers=2 if len(k.blocks) > 1 else 1, name="x")
+        t = k.alloc("ub", narrow, spec.dtype, buffers=buffers, name="x")
         k.load(t, gm_view(k.gm(f"x{move.arg}"), move.source, at, narrow))
         k.store(target, t.broadcast(size) if narrow != list(size) else t)
 
@@ -228,9 +228,8 @@ def _fetch(k: KernelBuilder, move: Gather, spec: Spec, index: Spec, elements: in
     rows = max(1, min(elements // width, 256, move.count))
     shape = (move.outer, move.count, move.width)
 
-    def body(at: Sequence[Affine], size: Sequence[int]) -> None:
+    def body(at: Sequence[Affine], size: Sequence[int], buffers: int) -> None:
         _, n, w = size
-        buffers = 2 if len(k.blocks) > 1 else 1
         ids = k.alloc("ub", (n,), index.dtype, buffers=buffers, name="ids")
         k.load(ids, k.gm(f"x{move.index}").view(at[1], (n,)))
         t = k.alloc("ub", (n, w), spec.dtype, buffers=buffers, name="rows")

@@ -8,8 +8,9 @@ from contextlib import ExitStack, contextmanager
 from gedialect.ir.access import Access, row_major
 from lowering.kernels.builder import Affine, GmArg, KernelBuilder, TileRef
 
-Body = Callable[[Sequence[Affine], Sequence[int]], None]
-"""``body(starts, sizes)`` writes the code of one tile."""
+Body = Callable[[Sequence[Affine], Sequence[int], int], None]
+"""``body(starts, sizes, buffers)`` writes the code of one tile; ``buffers`` is 2 where tiles follow each other in a
+loop of their own, so that slots may take turns, and 1 where they would only hold room."""
 
 
 @contextmanager
@@ -31,36 +32,36 @@ def deal(k: KernelBuilder, shape: Sequence[int], tile: Sequence[int], body: Body
     dealt = max(range(len(shape)), key=lambda i: trips[i])
     order = [dealt, *(i for i in range(len(shape)) if i != dealt and trips[i] > 1)]
 
-    def loops(order: Sequence[int], start: list[Affine], size: list[int]) -> None:
+    def loops(order: Sequence[int], start: list[Affine], size: list[int], buffers: int) -> None:
         if not order:
-            body(start, size)
+            body(start, size, buffers)
             return
         axis, rest = order[0], order[1:]
         whole, tail = divmod(shape[axis], size[axis])
         step = size[axis]
 
-        def inner(at: Affine, length: int) -> None:
+        def inner(at: Affine, length: int, buffers: int) -> None:
             inner_start, inner_size = list(start), list(size)
             inner_start[axis], inner_size[axis] = at, length
-            loops(rest, inner_start, inner_size)
+            loops(rest, inner_start, inner_size, buffers)
 
         if axis == dealt:
             if whole:
                 with k.loop(k.block_idx, whole, k.num_blocks) as i:
-                    inner(i * step, step)
+                    inner(i * step, step, 2)
             if tail:
                 with only_block(k, whole % k.num_blocks):
-                    inner(Affine(whole * step), tail)
+                    inner(Affine(whole * step), tail, 1)
             return
         if whole == 1:
-            inner(Affine(), step)
+            inner(Affine(), step, 1 if tail else buffers)
         elif whole:
             with k.loop(0, whole) as i:
-                inner(i * step, step)
+                inner(i * step, step, 2)
         if tail:
-            inner(Affine(whole * step), tail)
+            inner(Affine(whole * step), tail, 1)
 
-    loops(order, [Affine()] * len(shape), list(tile))
+    loops(order, [Affine()] * len(shape), list(tile), 1)
 
 
 def split_axes(shape: Sequence[int], elements: int) -> tuple[int, ...]:

@@ -21,7 +21,8 @@ from gedialect.ir.dtypes import F32, DType
 from gedialect.ir.spec import spec_of
 from gedialect.targets import Target
 from lowering.kernels.builder import Affine, Arg, KernelBuilder, TileRef
-from lowering.kernels.vector import Program, TileWriter, analyse, bytes_per_element
+from lowering.kernels.vector import TileWriter
+from lowering.kernels.vector_program import Program, analyse, tile_bytes
 
 UB_SHARE = 0.7
 
@@ -77,7 +78,8 @@ def _bytes_per_row(program: Program, g: Geometry) -> tuple[float, float]:
     """UB bytes per channel: of one input row, and of one output row with all that follows."""
     wide = F32.itemsize if g.dtype.itemsize < 4 else 0
     per_input = g.cols * (2 * g.dtype.itemsize + wide)
-    per_output = g.out_w * (bytes_per_element(program) + 3 * F32.itemsize)
+    shape = (1, 1, g.out_w, 8) if g.channels_last else (1, 8, 1, g.out_w)
+    per_output = tile_bytes(program, shape) / 8 + 3 * g.out_w * F32.itemsize
     return per_input, per_output
 
 
