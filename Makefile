@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
 
+.NOTPARALLEL:
 .PHONY: demo test lint format types check bench docs clean install
 
 demo: $(VENV)/.installed
