@@ -41,7 +41,9 @@ def graphs(draw, max_ops: int = 30) -> ModuleOp:
                     values.append(b.add(x, pick(same)))
                 case 2:
                     flat = spec_of(x.type).size
-                    values.append(b.reshape(x, shape=pick([[flat], [2, flat // 2], [1, flat]])))
+                    values.append(
+                        b.reshape(x, shape=pick([[flat], [1, flat], [2, flat // 2] if flat % 2 == 0 else [flat, 1]]))
+                    )
                 case 3 if shape[0] % 2 == 0:
                     values.extend(b.split(x, split_dim=0, size_splits=[shape[0] // 2] * 2))
                 case 4:
