@@ -13,7 +13,7 @@ some flag the other way; the number of ids it needs is the distance of that one,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Block, SSAValue
@@ -298,24 +298,28 @@ def _settled(j: Access, i: Access, loop: LoopInfo) -> bool:
     return j.plain and i.plain and all(var != loop.var for var, _ in j.terms + i.terms)
 
 
+def _reach(plan: Plan, pipe: Pipe, place: int, slots: Collection[int]) -> dict[tuple[Pipe, bool], int]:
+    """Where, following flags, what happens on ``pipe`` at ``place`` is known to have happened: for each pipe the first
+    place in the same iteration (False), and in a later one (True) over one carried flag with one of ``slots``."""
+    first = {(pipe, False): place}
+    todo = [(pipe, False)]
+    while todo:
+        at = todo.pop()
+        for f in plan.flags:
+            if f.src is not at[0] or f.set_at < first[at] or (f.carried and (at[1] or f.slots not in slots)):
+                continue
+            to = (f.dst, at[1] or f.carried)
+            if f.wait_at < first.get(to, f.wait_at + 1):
+                first[to] = f.wait_at
+                todo.append(to)
+    return first
+
+
 def _ordered(plan: Plan, src: Pipe, dst: Pipe, last: int, first: int, slots: int) -> bool:
     """Whether flags already order unit ``last`` on ``src`` before unit ``first`` on ``dst``, ``slots`` iterations
-    later: one carried flag, or a carried one and one within the iteration."""
-    begin, end = set_place(last), wait_place(first)
-    for c in plan.flags:
-        if not c.carried or c.slots not in (1, slots):
-            continue
-        if c.src is src and c.set_at >= begin:
-            if c.dst is dst and c.wait_at <= end:
-                return True
-            for g in plan.flags:
-                if not g.carried and g.src is c.dst and g.dst is dst and c.wait_at < g.set_at and g.wait_at <= end:
-                    return True
-        if c.dst is dst and c.wait_at <= end:
-            for g in plan.flags:
-                if not g.carried and g.src is src and g.dst is c.src and g.set_at >= begin and g.wait_at < c.set_at:
-                    return True
-    return False
+    later."""
+    end = wait_place(first)
+    return _reach(plan, src, set_place(last), (1, slots)).get((dst, True), end + 1) <= end
 
 
 # ------------------------------------------------------------------------------------------------ semaphores
@@ -338,38 +342,17 @@ def _respect_semaphores(plan: Plan) -> None:
 
 def _answered(plan: Plan, c: Flag) -> bool:
     """Whether, in one iteration, the wait of carried flag ``c`` comes before its set."""
-    for f in plan.flags:
-        if f.carried or f.src is not c.dst or f.set_at < c.wait_at:
-            continue
-        if f.dst is c.src and f.wait_at < c.set_at:
-            return True
-        for g in plan.flags:
-            if not g.carried and g.src is f.dst and g.dst is c.src and f.wait_at < g.set_at and g.wait_at < c.set_at:
-                return True
-    return False
+    return _reach(plan, c.dst, c.wait_at, ()).get((c.src, False), c.set_at) < c.set_at
 
 
 def _way_back(plan: Plan, f: Flag) -> int:
     """Least known n such that the wait of ``f`` comes before its set n iterations later; 0 if none is known."""
-    best = 0
-    for b in plan.flags:
-        if b.src is not f.dst or b.set_at < f.wait_at:
-            continue
-        if b.dst is f.src:
-            if not b.carried:
-                return 1
-            if b.wait_at < f.set_at:
-                best = b.slots if best == 0 else min(best, b.slots)
-            continue
-        for g in plan.flags:
-            if g.src is not b.dst or g.dst is not f.src or g.set_at < b.wait_at or (b.carried and g.carried):
-                continue
-            if not b.carried and not g.carried:
-                return 1
-            if g.wait_at < f.set_at:
-                distance = b.slots if b.carried else g.slots
-                best = distance if best == 0 else min(best, distance)
-    return best
+    if (f.src, False) in _reach(plan, f.dst, f.wait_at, ()):
+        return 1
+    for slots in sorted({c.slots for c in plan.flags if c.carried}):
+        if _reach(plan, f.dst, f.wait_at, (slots,)).get((f.src, True), f.set_at) < f.set_at:
+            return slots
+    return 0
 
 
 # ------------------------------------------------------------------------------------------------ ids

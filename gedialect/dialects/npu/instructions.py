@@ -97,7 +97,7 @@ class InstrOp(IRDLOperation):
         if shown:
             printer.print_string(f" {{{', '.join(shown)}}}")
         if self.attributes:
-            printer.print_string(" attributes")
+            printer.print_string(" attributes ")
             printer.print_attr_dict(self.attributes)
 
     @classmethod

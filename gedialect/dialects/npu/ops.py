@@ -70,7 +70,7 @@ def _padded(form: LinearForm, n: int) -> LinearAttr:
 def _print_extra(printer: Printer, op: Operation, known: tuple[str, ...] = ()) -> None:
     extra = {k: v for k, v in op.attributes.items() if k not in known}
     if extra:
-        printer.print_string(" attributes")
+        printer.print_string(" attributes ")
         printer.print_attr_dict(extra)
 
 
@@ -192,8 +192,9 @@ class FunctionOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string("(")
         printer.print_list(self.body.block.args, printer.print_block_argument)
-        printer.print_string(") ")
+        printer.print_string(")")
         _print_extra(printer, self)
+        printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
 
     @classmethod
