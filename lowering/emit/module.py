@@ -33,7 +33,7 @@ from gedialect.ir.sources import names
 from gedialect.ir.spec import Spec, spec_of
 from gedialect.ir.weights import STORE, constant_bytes
 from gedialect.targets import Target
-from lowering.kernels.generators import kernel_bytes
+from lowering.kernels.generators import kernel_bytes, signature
 
 
 class ModuleEmitter:
@@ -218,7 +218,7 @@ class ModuleEmitter:
             scratch = fusion.attributes.get("scratch_place")
             assert isinstance(scratch, PlaceAttr)
             args.append(Arg("workspace", scratch.at.data, attr.scratch.data, 0, "scratch"))
-        key = _signature(fusion)
+        key = signature(fusion)
         name = self.kernel_names.get(key)
         if name is None:
             label = fusion.attributes.get("label")
@@ -301,19 +301,6 @@ class ModuleEmitter:
             report=report,
             attrs={},
         )
-
-
-def _signature(fusion: FusionOp) -> str:
-    """Text that is equal for groups with equal kernels: the body, types and decisions, without names."""
-    number: dict[SSAValue, str] = {a: f"a{i}" for i, a in enumerate(fusion.body.block.args)}
-    parts = [str(fusion.attributes["kernel"]), *(str(spec_of(a.type)) for a in fusion.body.block.args)]
-    for i, op in enumerate(fusion.body.block.ops):
-        for j, r in enumerate(op.results):
-            number[r] = f"v{i}.{j}"
-        props = ",".join(f"{k}={v}" for k, v in sorted(op.properties.items(), key=lambda kv: kv[0]))
-        operands = ",".join(number[v] for v in op.operands)
-        parts.append(f"{op.name}({operands}){{{props}}}:{','.join(str(spec_of(r.type)) for r in op.results)}")
-    return ";".join(parts)
 
 
 def _node(op: Operation) -> str | None:

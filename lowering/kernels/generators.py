@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from xdsl.ir import SSAValue
+
 from gedialect.analysis.fusibility import is_depthwise
 from gedialect.dialects.ge.attrs import KernelAttr
 from gedialect.dialects.ge.base import FusionClass, GeOp
 from gedialect.dialects.ge.fusion import FusionOp
 from gedialect.dialects.npu import KernelOp
 from gedialect.errors import UnsupportedError
+from gedialect.ir.spec import spec_of
 from gedialect.targets import Target
 from lowering.emit.kernel import emit_kernel
 from lowering.transforms.npu_allocate import allocate_kernel
@@ -57,6 +60,19 @@ def generator_of(fusion: FusionOp) -> Generator:
 
         return move
     raise UnsupportedError(f"no kernel for a group of {', '.join(sorted(names))}", code="GE1205")
+
+
+def signature(fusion: FusionOp) -> str:
+    """Text that is equal for groups with equal kernels: the body, types and decisions, without names."""
+    number: dict[SSAValue, str] = {a: f"a{i}" for i, a in enumerate(fusion.body.block.args)}
+    parts = [str(fusion.attributes.get("kernel")), *(str(spec_of(a.type)) for a in fusion.body.block.args)]
+    for i, op in enumerate(fusion.body.block.ops):
+        for j, r in enumerate(op.results):
+            number[r] = f"v{i}.{j}"
+        props = ",".join(f"{k}={v}" for k, v in sorted(op.properties.items(), key=lambda kv: kv[0]))
+        operands = ",".join(number[v] for v in op.operands)
+        parts.append(f"{op.name}({operands}){{{props}}}:{','.join(str(spec_of(r.type)) for r in op.results)}")
+    return ";".join(parts)
 
 
 def finish_kernel(kernel: KernelOp, target: Target) -> KernelOp:

@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from gedialect.dialects.ge.attrs import KernelAttr
 from gedialect.dialects.ge.fusion import FusionOp
 from gedialect.targets import load_target
-from lowering.kernels.generators import generator_of
+from lowering.kernels.generators import generator_of, signature
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,10 @@ class SelectKernelsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = load_target(self.target)
+        chosen: dict[str, KernelAttr] = {}  # layers repeat: equal groups get equal kernels
         for fusion in list(op.walk()):
             if isinstance(fusion, FusionOp) and not isinstance(fusion.attributes.get("kernel"), KernelAttr):
-                fusion.attributes["kernel"] = generator_of(fusion).select(fusion, target)
+                key = signature(fusion)
+                if key not in chosen:
+                    chosen[key] = generator_of(fusion).select(fusion, target)
+                fusion.attributes["kernel"] = chosen[key]
