@@ -1,0 +1,1 @@
+"""Passes of the machine half; one pass, one file."""
