@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 
 import onnx
 from google.protobuf.message import DecodeError
@@ -29,9 +31,13 @@ def import_model(
     Raises GeError GE10xx for a file that is not a sound model or shapes that do not fit, and one UnsupportedError
     GE1201 that lists every op type that has no converter.
     """
-    if isinstance(source, onnx.ModelProto):
-        return Importer(source, TensorReader(None), None).run(input_shapes)
-    path = os.fspath(source)
+    with _no_collector():
+        if isinstance(source, onnx.ModelProto):
+            return Importer(source, TensorReader(None), None).run(input_shapes)
+        return _import_file(os.fspath(source), input_shapes)
+
+
+def _import_file(path: str, input_shapes: Mapping[str, Sequence[int]] | None) -> ModuleOp:
     if not os.path.isfile(path):
         raise GeError("no such file", code="GE1002", where=path, hint="check the path")
     try:
@@ -43,3 +49,15 @@ def import_model(
         return Importer(model, TensorReader(path, os.path.dirname(path)), path).run(input_shapes)
     except GeError as e:
         raise e.at(path)
+
+
+@contextlib.contextmanager
+def _no_collector() -> Generator[None]:
+    """Objects made here live on; the cyclic collector would walk them again and again, a third of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

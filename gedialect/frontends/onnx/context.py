@@ -237,9 +237,11 @@ class Context:
         """A scalar of ``x``'s element type."""
         return self.const(number, self.dtype(x))
 
-    def full(self, number: float, spec: Spec) -> Const:
+    def full(self, number: float, spec: Spec) -> Value:
         """A constant with one value everywhere, without memory."""
         check_size(spec, "a constant")
+        if spec.nbytes > DENSE_LIMIT and (spec.dtype.name == "f64" or number != number):  # no splat holds these
+            return self("fill", None, self.const(number, spec.dtype), dims=spec.shape)
         return Const(spec, array=np.broadcast_to(np.asarray(number).astype(spec.dtype.numpy), spec.shape))
 
     def ssa(self, v: Value) -> SSAValue:

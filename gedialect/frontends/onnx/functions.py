@@ -44,8 +44,14 @@ def _schema_has_body(domain: str, op_type: str, version: int) -> bool:
     return schema is not None and bool(schema.has_function or schema.has_context_dependent_function)
 
 
-def check_supported(importer: Importer, nodes: Sequence[NodeProto]) -> None:
-    """One UnsupportedError GE1201 that lists every op type that can be neither converted nor expanded."""
+BRANCH = ("", "If")
+
+
+def check_supported(importer: Importer, nodes: Sequence[NodeProto], *, branches: bool = True) -> None:
+    """One UnsupportedError GE1201 that lists every op type that can be neither converted nor expanded.
+
+    ``branches`` says whether an If counts as supported (it is where its condition turns out to be known).
+    """
     missing: dict[tuple[str, str, int], list[str]] = {}
     known: set[tuple[str, str, int]] = set()
     functions_of = {id(f): {_domain(o.domain): o.version for o in f.opset_import} for f in importer.functions.values()}
@@ -59,7 +65,11 @@ def check_supported(importer: Importer, nodes: Sequence[NodeProto]) -> None:
             if key in known:
                 continue
             local = (domain, proto.op_type, proto.overload)
-            if lookup(*key) is not None:
+            if (domain, proto.op_type) == BRANCH:
+                work += [(a.g.node, opsets) for a in proto.attribute if a.type == AttributeProto.GRAPH]
+                if not branches:
+                    missing.setdefault(key, []).append(node_name(proto))
+            elif lookup(*key) is not None:
                 known.add(key)
             elif local in importer.functions:
                 if local not in entered:

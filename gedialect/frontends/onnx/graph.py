@@ -168,10 +168,13 @@ class Importer:
         node = Node(proto, inputs, version, _resolve(proto, attributes))
         ctx = self.ctx
         ctx.node = node
+        values: list[Value | None]
         converter = lookup(domain, proto.op_type, version)
-        if converter is not None:
+        if (domain, proto.op_type) == functions.BRANCH:
+            values = self._branch(node, scope, opsets, attributes, depth)
+        elif converter is not None:
             outputs = converter(ctx, node)
-            values: list[Value | None] = list(outputs) if isinstance(outputs, list | tuple) else [cast(Value, outputs)]
+            values = list(outputs) if isinstance(outputs, list | tuple) else [cast(Value, outputs)]
         else:
             values = functions.expand(self, node, opsets, depth)
         values += [None] * (len(proto.output) - len(values))
@@ -184,6 +187,24 @@ class Importer:
                 scope[name] = value
                 if not isinstance(value, Const):
                     name_value(value, name)
+
+    def _branch(
+        self, node: Node, scope: Scope, opsets: Mapping[str, int], attributes: Attributes, depth: int
+    ) -> list[Value | None]:
+        """The branch of an If whose condition is known; GE1201 if it is computed at run time."""
+        condition = self.ctx.known(node.input(0))
+        if condition is None or condition.size != 1:
+            functions.check_supported(self, self.model.graph.node, branches=False)
+            raise UnsupportedError("an If is not supported unless its condition is known at import")
+        graph = node.attr("then_branch" if condition.reshape(-1)[0] else "else_branch")
+        if not isinstance(graph, GraphProto):
+            raise GeError("a branch is missing", code="GE1005")
+        check_text(graph.node, (*graph.output, *graph.initializer))
+        inner = dict(scope)
+        for tensor in graph.initializer:
+            inner[tensor.name] = self.ctx.reader.read(tensor)
+        self.convert(sorted_nodes(graph.node, set(inner)), inner, opsets, attributes, depth)
+        return [inner.get(o.name) for o in graph.output]
 
 
 def check_text(nodes: Iterable[NodeProto], named: Iterable[onnx.ValueInfoProto | onnx.TensorProto]) -> None:
@@ -218,6 +239,21 @@ def _specialize(name: str, spec: Spec, given: tuple[int, ...]) -> Spec:
     return spec.with_shape([s if g == DYNAMIC else g for g, s in zip(given, spec.shape, strict=True)])
 
 
+def reads(node: NodeProto) -> Iterable[str]:
+    """Names a node reads: its inputs, and what its graphs read from outside."""
+    if node.op_type not in ("If", "Loop", "Scan"):
+        return node.input
+    names = list(node.input)
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH:
+            graph = attribute.g
+            inside = {t.name for t in graph.initializer} | {i.name for i in graph.input}
+            inside.update(o for inner in graph.node for o in inner.output)
+            names += [n for inner in graph.node for n in reads(inner) if n not in inside]
+            names += [o.name for o in graph.output if o.name not in inside]
+    return names
+
+
 def sorted_nodes(nodes: Sequence[NodeProto], defined: set[str]) -> list[NodeProto]:
     """The nodes so that each comes after those it reads, in the given order where that is so already.
 
@@ -226,7 +262,7 @@ def sorted_nodes(nodes: Sequence[NodeProto], defined: set[str]) -> list[NodeProt
     seen = set(defined)
     in_order = True
     for node in nodes:
-        if in_order and any(i and i not in seen for i in node.input):
+        if in_order and any(i and i not in seen for i in reads(node)):
             in_order = False
         seen.update(node.output)
     if in_order:
@@ -243,7 +279,7 @@ def sorted_nodes(nodes: Sequence[NodeProto], defined: set[str]) -> list[NodeProt
                 continue
             state[at] = 1
             waiting = None
-            for name in nodes[at].input:
+            for name in reads(nodes[at]):
                 if not name or name in defined:
                     continue
                 if name not in producer:

@@ -319,3 +319,34 @@ def test_a_converter_can_be_added():
     assert ops(import_model(new)) == ["add"]
     with pytest.raises(UnsupportedError):
         import_model(old)
+
+
+# ---------------------------------------------------------------------- branches
+def branching(condition: list[onnx.NodeProto], **constants: np.ndarray) -> onnx.ModelProto:
+    """``y = relu(x)`` if the condition ``c`` holds, else ``x``; both read the outer x."""
+    branches = {
+        "then_branch": helper.make_graph([node("Relu", ["x"], ["t"])], "t", [], [info("t", "N", 3)]),
+        "else_branch": helper.make_graph([node("Identity", ["x"], ["e"])], "e", [], [info("e", "N", 3)]),
+    }
+    nodes = [*condition, helper.make_node("If", ["c"], ["y"], name="choice", **branches)]
+    return model(nodes, {"x": info("x", "N", 3)}, ["y"], opset=17, weights=constants)
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_a_branch_is_chosen_by_a_known_condition(size: int):
+    nodes = [
+        node("Shape", ["x"], ["s"]),
+        node("Gather", ["s", "one"], ["n"]),
+        node("Equal", ["n", "want"], ["c"]),
+    ]
+    m = branching(nodes, one=np.array(1), want=np.array(size))
+    module = import_model(m)
+    assert ops(module) == (["relu"] if size == 3 else [])
+    same(run(module, {"x": floats(2, 3)})["y"], reference(m, {"x": floats(2, 3)})[0])
+
+
+def test_a_branch_at_run_time_is_refused_by_name():
+    nodes = [node("ReduceSum", ["x"], ["sum"], keepdims=0), node("Greater", ["sum", "zero"], ["c"])]
+    with pytest.raises(UnsupportedError) as caught:
+        import_model(branching(nodes, zero=np.float32(0)))
+    assert caught.value.details == ("If (opset 17): 1 node, such as choice",)
