@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import runpy
 import struct
 import time
+from pathlib import Path
 from zlib import crc32
 
 import pytest
@@ -171,3 +173,9 @@ def test_another_version():
 
 def test_spaces_fit_the_encoding():
     assert len(SPACES) <= 8
+
+
+def test_the_reference_is_up_to_date():
+    root = Path(__file__).parents[3]
+    made = runpy.run_path(str(root / "tools" / "gen_isa_doc.py"))["text"]()
+    assert (root / "docs" / "isa.md").read_text(encoding="utf-8") == made
