@@ -60,9 +60,10 @@ def _call_error(cls: type[GeOp], dtypes: tuple[str, ...]) -> str | None:
 
 def _cube_fits(op: GeOp) -> bool:
     specs = [spec_of(v.type) for v in op.operands]
-    if any(0 in s.shape for s in specs):
+    if op.name not in CUBE_OPS or any(0 in s.shape for s in (*specs, spec_of(op.results[0].type))):
         return False
-    return {s.dtype.name for s in specs} <= CUBE_DTYPES and op.name in CUBE_OPS
+    names = [s.dtype.name for s in specs]
+    return set(names) <= CUBE_DTYPES or (set(names[:2]) <= {"i8", "ui8"} and set(names[2:]) <= {"i32"})
 
 
 def is_depthwise(op: Operation) -> bool:
@@ -80,7 +81,7 @@ def _window_fits(op: GeOp) -> bool:
     )
 
 
-CUBE_OPS: frozenset[str] = frozenset()
+CUBE_OPS = frozenset(("ge.matmul", "ge.conv2d", "ge.conv3d", "ge.conv2d_transpose", "ge.conv3d_transpose"))
 """Ops a cube generator exists for."""
 WINDOW_OPS = frozenset(("ge.max_pool2d", "ge.avg_pool2d"))
 """Ops a window generator exists for."""

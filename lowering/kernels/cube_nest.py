@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from gedialect.ir.dtypes import BY_NAME
 from gedialect.targets import Target
 from lowering.kernels.builder import Affine, KernelBuilder, TileRef
-from lowering.kernels.cube import Problem, Read, Span, balanced, spans, window_spans
+from lowering.kernels.cube import Problem, Read, Span, spans, window_spans
 from lowering.kernels.cube_plan import Axis, Plan, k_steps, moves_with
 
 UNROLL = 2
@@ -58,6 +58,8 @@ class Nest:
         self.args = args
         self.bt_row = target.size("bt") // 4
         self.c_slots = 2 if 2 * plan.r * plan.q * plan.n * 4 <= target.size("l0c") else 1
+        self.share: dict[Axis, tuple[Affine, int]] = {}
+        """Loops the blocks share: this block's number among them, and how many there are."""
         self.row_spans, self.col_spans = self._image_spans()
         self.deps: dict[str, list[Axis]] = {
             "a": [*moves_with(problem, "a"), "R", "Q"],
@@ -77,7 +79,18 @@ class Nest:
 
     def write(self) -> None:
         """All tiles of the problem that fall to this block."""
-        self._level(0, Place())
+        k, grid = self.k, self.plan.grid
+        if k.num_blocks == 1:
+            self._level(0, Place())
+        elif len(grid) == 1:
+            self.share[grid[0][0]] = k.block_idx, k.num_blocks
+            self._level(0, Place())
+        else:  # the block's number in two digits: the first by search, which leaves the second affine
+            (first, high), (second, low) = grid
+            with k.loop(0, high, name="share") as i, between(k, k.block_idx - i * low, 0, low):
+                self.share[first] = i, high
+                self.share[second] = k.block_idx - i * low, low
+                self._level(0, Place())
 
     # ------------------------------------------------------------------ loops
     def _level(self, depth: int, s: Place) -> None:
@@ -86,8 +99,7 @@ class Nest:
             self.tile(s)
             return
         axis = self.plan.order[depth]
-        deal = self.plan.dealt == axis and self.k.num_blocks > 1
-        for at, repeats in self._spans(self._axis_spans(axis, s), deal):
+        for at, repeats in self._spans(self._axis_spans(axis, s), self.share.get(axis)):
             self._level(
                 depth + 1, replace(s, at=(*s.at, (axis, at)), repeats=s.repeats if repeats is None else repeats)
             )
@@ -109,34 +121,31 @@ class Nest:
                 assert isinstance(axis, int)
                 return spans(self.p.batch[axis], 1)
 
-    def _spans(self, all_spans: list[Span], deal: bool) -> Iterator[tuple[At, bool | None]]:
-        """Each span once, inside its loop; the flag says whether that loop repeats (None: there is no loop)."""
+    def _spans(self, all_spans: list[Span], share: tuple[Affine, int] | None) -> Iterator[tuple[At, bool | None]]:
+        """Each span once, inside its loop; the flag says whether that loop repeats (None: there is no loop).
+
+        Of a shared loop, tiles of the longest span go round from the first sharer on, the others follow it.
+        """
+        k = self.k
         longest = max(all_spans, key=lambda s: s.count)
         turn = longest.count
         for span in all_spans:
-            if not deal:
+            if share is None:
                 if span.count == 1:
                     yield At(Affine(span.start), Affine(span.held_start), span), None
                 else:
-                    with self.k.loop(0, span.count) as i:
+                    with k.loop(0, span.count) as i:
                         yield _at(span, i), True
                 continue
-            blocks = self.k.num_blocks
-            if span is longest:
-                with self.k.loop(self.k.block_idx, span.count, blocks) as i:
-                    yield _at(span, i), span.count > blocks
-                continue
-            first = turn % blocks
-            turn += span.count
-            if span.count == 1:
-                with only_blocks(self.k, first, 1):
-                    yield At(Affine(span.start), Affine(span.held_start), span), False
-            elif first + span.count <= blocks:
-                with only_blocks(self.k, first, span.count):
-                    yield _at(span, self.k.block_idx - first), False
+            me, sharers = share
+            first = 0 if span is longest else turn % sharers
+            turn += 0 if span is longest else span.count
+            if first + span.count <= sharers:
+                with between(k, me, first, first + span.count, sharers):
+                    yield _at(span, me - first if span.count > 1 else ZERO), False
             else:
-                with self.k.loop(self.k.block_idx, span.count, blocks) as i:
-                    yield _at(span, i), span.count > blocks
+                with k.loop(me, span.count, sharers) as i:
+                    yield _at(span, i), True
 
     # ------------------------------------------------------------------ operands in L1
     def _hoist(self, s: Place) -> Place:
@@ -283,9 +292,9 @@ class Nest:
             l1.append(one)
         left = k.alloc("l0a", (m, 1), p.a.dtype, name="a0")
         right = k.alloc("l0b", (1, n), p.b.dtype, name="b0")
-        outside = {"kernel": (1, 1), "taps": (0, 1), "pads": (1, 0, 0, 0)}
-        k.load3d(left, l1[0].view(0, (1, 1, 1)), out_w=m, **outside)
-        k.load3d(right, l1[1].view(0, (1, 1, n), (0, 0, 0)), out_w=1, **outside)
+        outside = (1, 0, 0, 0)
+        k.load3d(left, l1[0].view(0, (1, 1, 1)), (1, 1), (0, 1), m, pads=outside)
+        k.load3d(right, l1[1].view(0, (1, 1, n), (0, 0, 0)), (1, 1), (0, 1), 1, pads=outside)
         k.mmad(acc, left, right, bias, init=True)
 
 
@@ -397,13 +406,16 @@ def _at(span: Span, i: Affine) -> At:
 
 
 @contextmanager
-def only_blocks(k: KernelBuilder, first: int, count: int) -> Iterator[None]:
-    """Code for blocks first .. first + count: two loops whose bounds meet only there."""
+def between(k: KernelBuilder, value: Affine, low: int, high: int, limit: int | None = None) -> Generator[None]:
+    """Code that runs if low <= value < high: two loops whose bounds meet only then.
+
+    A value known to lie in 0 .. ``limit`` needs no test against these.
+    """
     with ExitStack() as stack:
-        if k.num_blocks > first + count:
-            stack.enter_context(k.once_if_less(k.block_idx, first + count))
-        if first > 0:
-            stack.enter_context(k.once_if_less(first - 1, k.block_idx))
+        if limit is None or low > 0:
+            stack.enter_context(k.once_if_less(low - 1, value))
+        if limit is None or high < limit:
+            stack.enter_context(k.once_if_less(value, high))
         yield
 
 
@@ -428,6 +440,4 @@ def paired(
     return tuple(sizes), tuple(far), tuple(near)
 
 
-Finish = Callable[[Place, TileRef], None]
-
-__all__ = ["At", "Finish", "Nest", "Place", "balanced", "only_blocks", "paired"]
+__all__ = ["At", "Nest", "Place", "between", "paired"]

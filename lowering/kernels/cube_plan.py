@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, prod
 
-from lowering.kernels.cube import Problem, Window, balanced
 from gedialect.errors import GeError
 from gedialect.targets import Target
+from lowering.kernels.cube import Problem, Window, balanced
 
 L1_SHARE = 0.92
 """Part of L1 that tiles may fill by the estimate; the rest is the bias, alignment and fragmentation."""
-ISSUE = 24.0
-"""Cycles of scalar work and waiting per instruction."""
+ISSUE = 50.0
+"""Cycles of scalar work and waiting per step of loads and product."""
 BLOCK = 20.0
 """Cycles that each further block costs: among equals, fewer blocks."""
 FRACTAL = 16
@@ -33,7 +33,7 @@ class Plan:
 
     ``row_panel`` and ``n_panel`` are multiples of r and n that lie in L1 together; ``a_whole`` and ``b_whole`` say
     that all terms of an operand lie there, else chunks of ``chunk`` channels do. ``order`` lists the loops from
-    outside, ``dealt`` is the one the blocks share.
+    outside, ``grid`` the one or two that the blocks share, each with the number of its shares.
     """
 
     r: int
@@ -46,9 +46,12 @@ class Plan:
     a_whole: bool
     b_whole: bool
     order: tuple[Axis, ...]
-    dealt: Axis
-    blocks: int
+    grid: tuple[tuple[Axis, int], ...]
     cycles: float = 0.0
+
+    @property
+    def blocks(self) -> int:
+        return prod(n for _, n in self.grid)
 
 
 def k_steps(plan: Plan, problem: Problem, chunk: int) -> tuple[int, int]:
@@ -76,8 +79,8 @@ def _tiles(problem: Problem, target: Target) -> Iterator[tuple[int, int]]:
     most = target.size("l0c") // 4
     rows = problem.rows * problem.cols
     n_sizes = sorted({balanced(problem.n, t) for t in (256, 128, 64, 32, 16)}, reverse=True)
-    limits = {256, 128, 64, 32, 16} | ({problem.cols} if FRACTAL <= problem.cols <= 512 else set())
-    m_sizes = sorted({min(rows, t) for t in limits} | ({rows} if rows <= 512 else set()), reverse=True)
+    limits = [256, 128, 64, 32, 16, *(x for x in (problem.cols, rows) if FRACTAL <= x <= 512)]
+    m_sizes = sorted({min(rows, t) for t in limits}, reverse=True)
     for m in m_sizes:
         for n in n_sizes:
             if _up(m) * _up(n) <= most:
@@ -102,8 +105,8 @@ def fit(problem: Problem, target: Target, tile: tuple[int, int, int], cores: int
     k = k // FRACTAL * FRACTAL if k > FRACTAL else k
     best: Plan | None = None
     trips = _trips(problem, r, q, n)
-    for dealt in _dealable(trips):
-        for plan in _walks(problem, target, (r, q, n, k), dealt, min(cores, trips[dealt])):
+    for grid in _grids(trips, cores):
+        for plan in _walks(problem, target, (r, q, n, k), grid):
             if best is None or plan.cycles < best.cycles:
                 best = plan
     return best
@@ -119,11 +122,29 @@ def _trips(problem: Problem, r: int, q: int, n: int) -> dict[Axis, int]:
     return out
 
 
-def _dealable(trips: dict[Axis, int]) -> list[Axis]:
-    """The loops worth dealing: the longest ones."""
-    axes = [a for a, t in trips.items() if t > 1]
-    axes.sort(key=lambda a: -trips[a])
-    return axes[:3] or ["N"]
+def _grids(trips: dict[Axis, int], cores: int) -> list[tuple[tuple[Axis, int], ...]]:
+    """The ways to share the loops that leave the busiest block the least tiles, or nearly so."""
+    axes = sorted((a for a, t in trips.items() if t > 1), key=lambda a: -trips[a])[:3]
+    if not axes or cores == 1:
+        return [((axes[0] if axes else "N", 1),)]
+    tiles = prod(trips.values())
+    found: list[tuple[int, tuple[tuple[Axis, int], ...]]] = []
+    for i, first in enumerate(axes):
+        blocks = min(cores, trips[first])
+        found.append((tiles // trips[first] * ceil(trips[first] / blocks), ((first, blocks),)))
+        if blocks == cores and trips[first] % cores == 0:
+            continue
+        for second in axes[i + 1 :]:
+            rest = tiles // trips[first] // trips[second]
+            for share in range(2, min(cores // 2, trips[second]) + 1):
+                other = min(cores // share, trips[first])
+                if other > 1 and (share == trips[second] or cores % share == 0):
+                    busiest = rest * ceil(trips[first] / other) * ceil(trips[second] / share)
+                    found.append((busiest, ((first, other), (second, share))))
+    least = min(work for work, _ in found)
+    good = [grid for work, grid in found if work <= 1.1 * least]
+    good.sort(key=lambda g: (len(g), prod(n for _, n in g)))
+    return good[:4]
 
 
 def moves_with(problem: Problem, operand: str) -> list[int]:
@@ -146,11 +167,12 @@ def held(window: Window | None, r: int, q: int, size: tuple[int, int]) -> tuple[
 
 
 def _walks(
-    problem: Problem, target: Target, tile: tuple[int, int, int, int], dealt: Axis, blocks: int
+    problem: Problem, target: Target, tile: tuple[int, int, int, int], grid: tuple[tuple[Axis, int], ...]
 ) -> Iterator[Plan]:
     r, q, n, k = tile
-    trips = _trips(problem, r, q, n)
-    mine = {a: ceil(t / blocks) if a == dealt else t for a, t in trips.items()}
+    mine = _trips(problem, r, q, n)
+    for axis, share in grid:
+        mine[axis] = ceil(mine[axis] / share)
     batch = list(range(len(problem.batch)))
     a_dep, b_dep = moves_with(problem, "a"), moves_with(problem, "b")
     size = (problem.a.access.shape[-3], problem.a.access.shape[-2])
@@ -165,8 +187,9 @@ def _walks(
     def plan(
         order: list[Axis], rp: int, np: int, chunk: int, a_whole: bool, b_whole: bool, loads: tuple[int, int]
     ) -> Plan:
-        p = Plan(r, q, n, k, rp * r, min(np * n, _over(problem.n, n)), chunk, a_whole, b_whole, tuple(order), dealt,
-                 blocks)  # fmt: skip
+        p = Plan(
+            r, q, n, k, rp * r, min(np * n, _over(problem.n, n)), chunk, a_whole, b_whole, tuple(order), grid
+        )  # fmt: skip
         return replace(p, cycles=_price(problem, target, p, tiles, (a_term, b_term), loads))
 
     def chunk_of(free: int, per_channel: int, whole: bool) -> int:
