@@ -7,8 +7,9 @@
 // RUN: ge-opt %s -p cse --time-passes --verify-each 2>&1 | filecheck %s --check-prefix=TIME
 // RUN: ge-opt %s --print-debuginfo | filecheck %s --check-prefix=LOC
 
-// LEVEL: canonicalize,cse,fold-constants,apply-rules{level=1},cse,dce,group-kernels{fuse=false}
-// WITHOUT: canonicalize,fold-constants,apply-rules{level=1 disable="add_zero"},dce,group-kernels
+// LEVEL: canonicalize,cse,{{.*}}apply-rules{level=1},{{.*}}group-kernels{fuse=false},{{.*}}plan-memory
+// WITHOUT-NOT: cse
+// WITHOUT: apply-rules{level=1 disable="add_zero"}
 // DUMP: IR before cse
 // DUMP: IR after cse
 // CHANGE: IR after cse (changed)
