@@ -91,7 +91,7 @@ def check_supported(importer: Importer, nodes: Sequence[NodeProto], *, branches:
     raise UnsupportedOps(
         f"{len(missing)} op type{'s' * (len(missing) > 1)} of this model ({count} node{'s' * (count > 1)}) "
         f"{'are' if len(missing) > 1 else 'is'} not supported: {', '.join(op for _, op, _ in sorted(missing))}",
-        hint="see docs/ops.md for what is",
+        hint="export the model without them",
         details=tuple(lines),
     )
 

@@ -11,6 +11,9 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Modul
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from gedialect.dialects.ge.base import GeOp
+from gedialect.dialects.ge.constant import ConstantOp
+from gedialect.dialects.ge.folding import foldable
 from gedialect.errors import GeError, UnsupportedError
 from gedialect.frontends.onnx import functions
 from gedialect.frontends.onnx.context import Context, Node, name_value, node_name
@@ -67,6 +70,7 @@ class Importer:
         results = self._results(graph, scope)
         function_type = FunctionType.from_lists(types, [r.type for r in results])
         self.block.add_op(ReturnOp(*results))
+        self._drop_unused()
         function = FuncOp(
             "main",
             function_type,
@@ -117,6 +121,13 @@ class Importer:
                 entry["ge.dims"] = ArrayAttr([StringAttr(n) for n in names])
             attrs.append(DictionaryAttr(entry))
         return types, attrs
+
+    def _drop_unused(self) -> None:
+        """Remove what nothing reads, such as arithmetic on sizes that turned out to be known."""
+        for op in reversed(list(self.block.ops)):
+            if isinstance(op, GeOp) and (isinstance(op, ConstantOp) or foldable(type(op))):
+                if not any(r.first_use is not None for r in op.results):
+                    self.block.erase_op(op)
 
     def _results(self, graph: GraphProto, scope: Scope) -> list[SSAValue]:
         results: list[SSAValue] = []

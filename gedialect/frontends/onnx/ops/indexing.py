@@ -195,15 +195,3 @@ def reverse_sequence(ctx: Context, node: Node) -> Value:
         seq_dim=node.int("time_axis", 0),
         batch_dim=node.int("batch_axis", 1),
     )
-
-
-@onnx_op("NonMaxSuppression", since=10)
-def non_max_suppression(ctx: Context, node: Node) -> Value:
-    operands = [node.input(0), node.input(1), *(node.optional(i) for i in (2, 3, 4))]
-    return ctx("non_max_suppression", *operands, center_point_box=node.int("center_point_box", 0))
-
-
-@onnx_op("Unique", since=11)
-def unique(ctx: Context, node: Node) -> Sequence[Value]:
-    axis = node.int("axis") if node.has("axis") else None
-    return ctx("unique", node.input(0), axis=axis, sorted=bool(node.int("sorted", 1)))

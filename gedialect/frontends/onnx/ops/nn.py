@@ -343,8 +343,3 @@ def grid_sample(ctx: Context, node: Node) -> Value:
         padding_mode=node.str("padding_mode", "zeros"),
         align_corners=bool(node.int("align_corners", 0)),
     )
-
-
-@onnx_op("Det", since=11)
-def det(ctx: Context, node: Node) -> Value:
-    return ctx("det", node.input(0))

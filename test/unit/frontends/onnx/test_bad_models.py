@@ -134,7 +134,7 @@ def nested(depth: int) -> onnx.GraphProto:
     pad = helper.make_node("Constant", [], ["pad"], value=numpy_helper.from_array(floats(400)))
     graph = helper.make_graph([pad], "g", [], [onnx.ValueInfoProto(name="pad")])
     for i in range(depth):
-        both = helper.make_node("If", [""], ["y"], name=f"if{i}", then_branch=graph, else_branch=graph)
+        both = helper.make_node("If", ["c"], ["y"], name=f"if{i}", then_branch=graph, else_branch=graph)
         graph = helper.make_graph([both], "g", [], [onnx.ValueInfoProto(name="y")])
     return graph
 
@@ -159,7 +159,9 @@ def test_nesting(tmp_path: Path):
         import_model(tmp_path / "deep.onnx")
     assert caught.value.code == "GE1008"
     assert time.process_time() - start < 1
-    onnx.save(helper.make_model(nested(8)), tmp_path / "wide.onnx")
+    wide = nested(8)
+    wide.input.append(helper.make_tensor_value_info("c", TensorProto.BOOL, []))
+    onnx.save(helper.make_model(wide), tmp_path / "wide.onnx")
     with pytest.raises(UnsupportedError):
         import_model(tmp_path / "wide.onnx")
 

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from onnx_models import check, floats, i64, model, node
 
+from gedialect.frontends.onnx import import_model
+from gedialect.interpreter import run
+
 X = floats(2, 4, 6, 6)
 M = floats(3, 5)
 POSITIVE = np.abs(X) + 0.5
@@ -261,3 +264,21 @@ def test_dynamic_quantize():
     x = floats(3, 4)
     outputs = ["y", "s", "z"]
     check(model([node("DynamicQuantizeLinear", ["x"], outputs)], {"x": x}, outputs, opset=11), {"x": x})
+
+
+def test_random_ops_are_kept_apart():
+    """Equal generators without a seed are neither merged nor folded; equal seeds draw equal numbers."""
+    nodes = [node("RandomUniform", [], [n], shape=[2, 3], high=5.0) for n in "ab"]
+    nodes += [node("RandomNormalLike", ["x"], [n], seed=1.0) for n in "cd"]
+    nodes += [node("Bernoulli", ["x"], ["e"], dtype=7), node("Multinomial", ["x"], ["f"], sample_size=4)]
+    module = import_model(model(nodes, {"x": floats(2, 3)}, list("abcdef"), opset=21))
+    module.verify()
+    got = run(module, {"x": np.full((2, 3), 0.5, np.float32)})
+    assert (got["a"] != got["b"]).any()
+    assert got["a"].min() >= 0
+    np.testing.assert_array_equal(got["c"], got["d"])
+    assert [(v.dtype.name, v.shape) for v in got.values()] == [
+        *[("float32", (2, 3))] * 4,
+        ("int64", (2, 3)),
+        ("int32", (2, 4)),
+    ]
