@@ -42,6 +42,7 @@ OPTIMISE: tuple[Step, ...] = (
 """From a model's graph to a better one: still plain ge."""
 
 DECIDE: tuple[Step, ...] = (
+    Step(0, "expand-ops"),
     Step(0, "group-kernels", "fuse=false", highest=1),
     Step(2, "group-kernels"),
     Step(0, "select-kernels", "target={target}"),

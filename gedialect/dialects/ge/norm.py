@@ -487,10 +487,34 @@ class LrnOp(FloatOp):
         check_channels(cls.name, attrs, operands[0])
         return super().infer(attrs, *operands)
 
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        """The sums as average pooling: over rows of all pixels, or along the rows of channels."""
+        spec = b.spec(operands[0])
+        axis = channels(attrs, spec.rank)
+        before, after = _lrn_reach(attrs)
+        size = before + after + 1
+        c = spec.shape[axis]
+        if axis == spec.rank - 1:
+            shape, layout, ksize, pads = (1, spec.size // c, 1, c), "NCHW", (1, size), (0, before, 0, after)
+        else:
+            n = spec.shape[0]
+            shape, layout, ksize, pads = (n, c, 1, spec.size // (n * c)), "NHWC", (size, 1), (before, 0, after, 0)
+        x = b.reshape(widen(b, operands[0]), shape=shape)
+        pool = {"ksize": ksize, "strides": (1, 1), "pads": pads, "ceil_mode": False, "count_include_pad": True}
+        means = b.avg_pool2d(b.mul(x, x), **pool, data_format=layout)
+        y = b.div(x, b.pow(b.add(b.mul(means, attrs.alpha * size), attrs.bias), attrs.beta))
+        return b.cast(b.reshape(y, shape=spec.shape), spec.dtype)
+
+
+def _lrn_reach(attrs: Attrs) -> tuple[int, int]:
+    """Channels before and after."""
+    return attrs.depth_radius, attrs.depth_radius if attrs.depth_radius_end is None else attrs.depth_radius_end
+
 
 def _lrn(attrs: Attrs, x: Array) -> Array:
     axis = channels(attrs, x.ndim)
-    after = attrs.depth_radius if attrs.depth_radius_end is None else attrs.depth_radius_end
+    _, after = _lrn_reach(attrs)
     sums = np.zeros_like(x)
     to, of = np.moveaxis(sums, axis, 0), np.moveaxis(x * x, axis, 0)
     for shift in range(-attrs.depth_radius, after + 1):

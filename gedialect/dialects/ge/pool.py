@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from gedialect.dialects.ge.base import BOOL, INT, INTS, STR, TENSOR, Attrs, FusionClass, GeOp, Results
-from gedialect.dialects.ge.layouts import channels_back, channels_first, spatial_axes
-from gedialect.dialects.ge.numeric import np, wide
+from gedialect.dialects.ge.layouts import channel_axis, channels_back, channels_first, spatial_axes
+from gedialect.dialects.ge.numeric import np, wide, widen
 from gedialect.dialects.ge.shapes import mismatch
-from gedialect.dialects.ge.windows import cell_counts, lowest, pooled_sizes, taps
+from gedialect.dialects.ge.windows import cell_counts, dilations_of, lowest, pooled_sizes, taps
 from gedialect.ir import dtypes
 from gedialect.ir.spec import Spec
+
+if TYPE_CHECKING:
+    from xdsl.ir import SSAValue
+
+    from gedialect.dialects.ge.builder import GeBuilder
 
 
 class PoolOp(GeOp):
@@ -88,6 +93,36 @@ class MaxPool2dOp(MaxPoolOp):
     GE_TYPES: ClassVar = ("MaxPoolV3", "MaxPool", "MaxPoolV2", "MaxPoolExt2", "Pooling")
 
 
+def _in_planes(b: GeBuilder, attrs: Attrs, x: SSAValue, mnemonic: str) -> SSAValue:
+    """3-D pooling as pooling over rows and columns, then over depth: both kinds separate by axis."""
+    spec, y = b.spec(x), attrs.shape
+    last = channel_axis(attrs.data_format, 5) == 4
+    n, c, d, h, w = (spec.shape[i] for i in ((0, 4, 1, 2, 3) if last else (0, 1, 2, 3, 4)))
+    oh, ow = (y[2], y[3]) if last else (y[3], y[4])
+    dilations, pads = dilations_of(attrs), attrs.pads
+    common: dict[str, Any] = {"ceil_mode": attrs.ceil_mode, "data_format": "NHWC" if last else "NCHW"}
+    if attrs.count_include_pad is not None:
+        common["count_include_pad"] = attrs.count_include_pad
+    pool = getattr(b, mnemonic)
+    planes = pool(
+        b.reshape(x, shape=(n * d, h, w, c) if last else (n, c * d, h, w)),
+        ksize=attrs.ksize[1:],
+        strides=attrs.strides[1:],
+        dilations=dilations[1:],
+        pads=(pads[1], pads[2], pads[4], pads[5]),
+        **common,
+    )
+    columns = pool(
+        b.reshape(planes, shape=(n, d, oh * ow, c) if last else (n, c, d, oh * ow)),
+        ksize=(attrs.ksize[0], 1),
+        strides=(attrs.strides[0], 1),
+        dilations=(dilations[0], 1),
+        pads=(pads[0], 0, pads[3], 0),
+        **common,
+    )
+    return b.reshape(columns, shape=y)
+
+
 @irdl_op_definition
 class MaxPool3dOp(MaxPoolOp):
     """3-D max pooling."""
@@ -95,6 +130,10 @@ class MaxPool3dOp(MaxPoolOp):
     name = "ge.max_pool3d"
     GE_TYPES: ClassVar = ("MaxPool3D",)
     RANK: ClassVar = 5
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        return _in_planes(b, attrs, operands[0], "max_pool2d")
 
 
 @irdl_op_definition
@@ -112,6 +151,10 @@ class AvgPool3dOp(AvgPoolOp):
     name = "ge.avg_pool3d"
     GE_TYPES: ClassVar = ("AvgPool3D", "AvgPool3DD")
     RANK: ClassVar = 5
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        return b.cast(_in_planes(b, attrs, widen(b, operands[0]), "avg_pool2d"), attrs.dtype)
 
 
 @irdl_op_definition
@@ -176,6 +219,25 @@ class LpPool2dOp(PoolOp):
             y = cells.copy() if y is None else np.add(y, cells, out=y)
         return channels_back((y ** (1 / attrs.p)).astype(x.dtype), attrs.data_format)
 
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        """Means over the padded input times the cells they divide by."""
+        x, p = b.abs(widen(b, operands[0])), attrs.p
+        powers = x if p == 1 else b.mul(x, x) if p == 2 else b.pow(x, float(p))
+        layout = attrs.data_format or "NCHW"
+        given = {k: attrs[k] for k in ("ksize", "strides", "pads", "dilations") if attrs.get(k) is not None}
+        pool = Attrs({**given, "ceil_mode": bool(attrs.ceil_mode), "count_include_pad": True, "data_format": layout})
+        shape = b.spec(x).shape
+        cells = cell_counts(pool, [shape[a] for a in spatial_axes(layout, 4)])
+        if cells.min() == cells.max():
+            sums = b.mul(b.avg_pool2d(powers, **pool), float(cells.max()))
+        else:
+            last = channel_axis(layout, 4) == 3
+            factors = cells[:, :, None] if last else cells
+            sums = b.mul(b.avg_pool2d(powers, **pool), b.array(factors.astype(b.spec(x).dtype.numpy)))
+        y = sums if p == 1 else b.sqrt(sums) if p == 2 else b.pow(sums, 1 / p)
+        return b.cast(y, attrs.dtype)
+
 
 @irdl_op_definition
 class AdaptiveAvgPool2dOp(GeOp):
@@ -206,6 +268,28 @@ class AdaptiveAvgPool2dOp(GeOp):
         rows, columns = (_window_means(s, o, y.dtype) for s, o in zip(x.shape[2:], attrs.output_size, strict=True))
         y = np.matmul(np.matmul(rows, y), columns.T)
         return channels_back(y.astype(x.dtype), attrs.data_format)
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        """Average pooling where all windows are alike, else products with the weights of rows and of columns."""
+        x = operands[0]
+        layout = attrs.data_format or "NCHW"
+        shape, out = b.spec(x).shape, attrs.output_size
+        n, h, w, c = (shape[i] for i in ((0, 1, 2, 3) if channel_axis(layout, 4) == 3 else (0, 2, 3, 1)))
+        if h % out[0] == 0 and w % out[1] == 0:
+            size = (h // out[0], w // out[1])
+            pool: dict[str, Any] = {"ksize": size, "strides": size, "pads": (0, 0, 0, 0), "data_format": layout}
+            return b.avg_pool2d(x, ceil_mode=False, count_include_pad=False, **pool)
+        x = widen(b, x)
+        dtype = b.spec(x).dtype.numpy
+        rows, columns = b.array(_window_means(h, out[0], dtype)), b.array(_window_means(w, out[1], dtype))
+        flags = {"transpose_x1": False, "transpose_x2": False}
+        if channel_axis(layout, 4) == 3:
+            y = b.matmul(rows, b.reshape(x, shape=(n, h, w * c)), **flags)
+            y = b.matmul(columns, b.reshape(y, shape=(n, out[0], w, c)), **flags)
+        else:
+            y = b.matmul(b.matmul(rows, x, **flags), columns, transpose_x1=False, transpose_x2=True)
+        return b.cast(y, attrs.dtype)
 
 
 def _window_means(size: int, count: int, dtype: Any) -> Any:

@@ -1,0 +1,109 @@
+"""``expand-ops``: ops without a kernel of their own become ops that have one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from gedialect.analysis.constness import const_derived, is_const_derived
+from gedialect.analysis.fusibility import kernel_kind
+from gedialect.dialects.ge.base import GeOp, is_view
+from gedialect.dialects.ge.builder import GeBuilder
+from gedialect.errors import GeError
+from gedialect.ir.context import count
+from gedialect.ir.spec import spec_of
+
+
+@dataclass(frozen=True)
+class ExpandOpsPass(ModulePass):
+    """Replaces an op that no kernel can compute by its expansion, if kernels compute all of that.
+
+    Ops with a kernel keep their form, and so do those that depend on constants alone. An op that cannot be
+    expanded this way is left for the host. Shapes must be known.
+    """
+
+    name: ClassVar[str] = "expand-ops"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                block = function.body.block
+                constant = const_derived(block)
+                for inner in list(block.ops):
+                    if isinstance(inner, GeOp) and not any(r in constant for r in inner.results):
+                        name = inner.name
+                        if _needs_expansion(inner) and expand(inner):
+                            count(ctx, self.name, name)
+                _drop_unused(block)
+
+
+def _needs_expansion(op: GeOp) -> bool:
+    return (
+        not op.regions
+        and type(op).has_expansion()
+        and not is_view(type(op))
+        and all(spec_of(v.type).is_static and 0 not in spec_of(v.type).shape for v in (*op.operands, *op.results))
+        and kernel_kind(op) is None
+    )
+
+
+def expand(op: GeOp) -> bool:
+    """Replace ``op`` by its expansion, to the end; whether that gave ops with kernels only. If not, nothing changes."""
+    made: list[Operation] = []
+    values = _expanded(op, made)
+    if values is None:
+        for new in reversed(made):
+            new.detach()
+            new.erase()
+        return False
+    for old, new in zip(op.results, values, strict=True):
+        new.name_hint = new.name_hint or old.name_hint
+        old.replace_all_uses_with(new)
+    op.detach()
+    op.erase()
+    return True
+
+
+def _expanded(op: GeOp, made: list[Operation]) -> list[SSAValue] | None:
+    """The values of ``op`` from the ops of its expansion, inserted before it and noted in ``made``."""
+    builder = GeBuilder(InsertPoint.before(op), op.location)
+    try:
+        result = type(op).expand(builder, op.attrs(), *op.operand_groups())
+    except GeError:
+        made += builder.created
+        return None
+    made += builder.created
+    values: list[SSAValue] = list(result) if isinstance(result, tuple) else [result]
+    if any(v.type != r.type for v, r in zip(values, op.results, strict=True)):
+        return None
+    for new in list(builder.created):
+        if not isinstance(new, GeOp) or is_view(type(new)) or kernel_kind(new) is not None:
+            continue
+        if all(is_const_derived(r) for r in new.results):
+            continue
+        if not _needs_expansion(new):
+            return None
+        inner = _expanded(new, made)
+        if inner is None:
+            return None
+        for old, value in zip(new.results, inner, strict=True):
+            old.replace_all_uses_with(value)
+            values = [value if v is old else v for v in values]
+        made.remove(new)
+        new.detach()
+        new.erase()
+    return values
+
+
+def _drop_unused(block: Block) -> None:
+    for op in reversed(list(block.ops)):
+        if isinstance(op, GeOp) and op.results and not any(r.uses for r in op.results) and not op.regions:
+            op.detach()
+            op.erase()
