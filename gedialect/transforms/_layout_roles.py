@@ -57,6 +57,7 @@ class Link(Enum):
     FREE = "each in any form"
     FROM_LAST = "operands last, results plain: costs nothing"
     TO_LAST = "plain operands are the last form of the results"
+    EITHER = "FROM_LAST or TO_LAST: a transpose of rank 3"
 
 
 Rewrite = Callable[[GeBuilder, Sequence[Any], int, int], Sequence[SSAValue]]
@@ -77,6 +78,7 @@ class Role:
     if_plain: bool = False
     group: Operation | None = None
     rewrite: Rewrite | None = None
+    choices: tuple[Role, ...] = ()
 
 
 FIXED = Role(Link.FIXED)
@@ -440,19 +442,11 @@ def _transpose(op: TransposeOp) -> Role:
     def same(b: GeBuilder, groups: Sequence[Any], into: int, out: int) -> Sequence[SSAValue]:
         return [groups[0]]
 
-    if perm == to_last(x.rank) and (x.rank > 3 or _may_be_last(op.operands[0])):
-        return Role(Link.FROM_LAST, {0}, set(), rewrite=same)
-    if perm == to_plain(x.rank):
-        return Role(Link.TO_LAST, set(), {0}, rewrite=same)
-    return FIXED
-
-
-def _may_be_last(value: SSAValue) -> bool:
-    """Whether the op that makes a value of rank 3 could give it in the last form."""
-    owner = value.owner
-    if not isinstance(owner, Operation):
-        return False
-    return role(owner).link in (Link.TIED, Link.MUST, Link.GIVES, Link.FREE, Link.TO_LAST)
+    takes_last = Role(Link.FROM_LAST, {0}, set(), rewrite=same)
+    gives_last = Role(Link.TO_LAST, set(), {0}, rewrite=same)
+    if perm == to_last(x.rank) == to_plain(x.rank):
+        return Role(Link.EITHER, {0}, {0}, choices=(takes_last, gives_last))
+    return takes_last if perm == to_last(x.rank) else gives_last if perm == to_plain(x.rank) else FIXED
 
 
 def estimate(spec: Spec) -> int:

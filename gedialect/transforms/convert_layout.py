@@ -79,7 +79,10 @@ def _asks(r: Role) -> bool:
 
 
 def _leave_alone(roles: dict[Operation, Role], constant: set[SSAValue]) -> None:
-    """Fix the ops that no op which wants its channels last is connected to: what they transpose is their own matter."""
+    """Fix the ops that no op which wants its channels last is connected to: what they transpose is their own matter.
+
+    A transpose of rank 3 goes with the side that is connected to such an op, its operand's first.
+    """
     parent: dict[tuple[Operation, int], tuple[Operation, int]] = {}
 
     def find(side: tuple[Operation, int]) -> tuple[Operation, int]:
@@ -96,9 +99,12 @@ def _leave_alone(roles: dict[Operation, Role], constant: set[SSAValue]) -> None:
             if made is not None and op.operands[i] not in constant:
                 parent[find((op, 0))] = find((made, 1))
     asked = {find((op, 0)) for op, r in roles.items() if _asks(r)}
-    for op in roles:
-        if find((op, 0)) not in asked and find((op, 1)) not in asked:
+    for op, r in roles.items():
+        takes, gives = find((op, 0)) in asked, find((op, 1)) in asked
+        if not takes and not gives:
             roles[op] = FIXED
+        elif r.link is Link.EITHER:
+            roles[op] = r.choices[0 if takes else 1]
 
 
 def _made_by(value: SSAValue, roles: dict[Operation, Role]) -> Operation | None:
@@ -140,7 +146,7 @@ def _decide(block: Block, roles: dict[Operation, Role], constant: set[SSAValue])
                 nodes[op] = (Choice.ZERO, choice.node())
             case Link.FREE:
                 nodes[op] = (choice.node(), choice.node())
-            case Link.FROM_LAST:
+            case Link.FROM_LAST | Link.EITHER:
                 nodes[op] = (Choice.ONE, Choice.ZERO)
             case Link.TO_LAST:
                 nodes[op] = (Choice.ZERO, choice.node(if_zero=transpose_cost(op.results[0])))

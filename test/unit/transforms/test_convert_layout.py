@@ -233,6 +233,21 @@ def test_one_dimensional_convolution_through_unsqueeze():
     assert convert(module_of([Spec(F32, (2, 4, 9))], build)) == [((2, 4, 9), (0, 2, 1))]
 
 
+def test_one_dimensional_convolutions_between_channels_last_ops():
+    """As speech models have them: a transpose of rank 3 into each convolution, and another out of it."""
+
+    def build(b, x):
+        y = b.concat([x, b.neg(x)], concat_dim=2)
+        for _ in range(2):
+            y = b.unsqueeze(b.transpose(y, perm=[0, 2, 1]), axes=[2])
+            y = b.squeeze(b.relu(conv(b, y, 8, 1)), axes=[2])
+            y = b.softmax(b.transpose(y, perm=[0, 2, 1]), axes=[2])
+            y = b.matmul(y, weight(b, 8, 8), transpose_x1=False, transpose_x2=False)
+        return [y]
+
+    assert convert(module_of([Spec(F32, (2, 9, 4))], build)) == []
+
+
 def test_transposes_of_the_model_are_absorbed():
     """A channels-last model exported as channels-first: its own transposes and ours meet and vanish."""
 
