@@ -19,6 +19,7 @@ from gedialect.ir.context import GeContext
 from gedialect.ir.registry import pass_factories
 from gedialect.ir.spec import DYNAMIC, spec_of
 from gedialect.pipelines import level_number, pass_name, pipeline
+from gedialect.runtime.profiler import moved_bytes, time_tasks
 from gedialect.targets import load_target
 
 if TYPE_CHECKING:
@@ -154,6 +155,12 @@ def compile_module(
     report.workspace_bytes_no_reuse = number("ge.workspace_no_reuse")
     report.workspace_lower_bound = number("ge.workspace_lower_bound")
     report.weight_bytes = emitter.writer.weights.size
+    report.gm_bytes = moved_bytes(emitter.tasks, emitter.programs)
+    if time:
+        if progress is not None:
+            progress("time")
+        timing = time_tasks(emitter.tasks, emitter.programs, load_target(target), lambda task: str(task.op_index))
+        report.latency_us = timing.us
     return Executable.from_om(emitter.build(report.as_dict()))
 
 

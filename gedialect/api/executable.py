@@ -14,7 +14,9 @@ from gedialect.api.report import Report
 from gedialect.errors import GeError
 from gedialect.runtime.loader import LoadedModel, load_om
 from gedialect.runtime.loader import load as load_file
+from gedialect.runtime.profiler import Timing, time_model
 from gedialect.runtime.session import Session
+from gedialect.targets import load_target
 
 if TYPE_CHECKING:
     from gedialect.binary.om import OmFile
@@ -31,6 +33,7 @@ class Executable:
         self._om = om
         self._model = model
         self._session: dict[bool, Session] = {}
+        self._timing: Timing | None = None
         self.report = Report.from_dict(model.report)
 
     @classmethod
@@ -53,6 +56,12 @@ class Executable:
         if sanitize not in self._session:
             self._session[sanitize] = Session(self._model, sanitize=sanitize)
         return self._session[sanitize].run(inputs)
+
+    def timing(self) -> Timing:
+        """Predicted time of one run, task by task, on the target the model was compiled for."""
+        if self._timing is None:
+            self._timing = time_model(self._model, load_target(self._model.target))
+        return self._timing
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the OM: to a temporary file first, then renamed."""
@@ -106,6 +115,12 @@ class ShapedExecutable:
         self._variants[key] = found
         self._last = found
         return found.run(inputs, sanitize=sanitize)
+
+    def timing(self) -> Timing:
+        """As ``Executable.timing``, of the variant run last; GE1007 before the first run."""
+        if self._last is None:
+            raise GeError("nothing is compiled yet: the input sizes are unknown", code="GE1007", hint=self._missing)
+        return self._last.timing()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """GE1007: an OM needs its sizes."""

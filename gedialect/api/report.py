@@ -14,7 +14,8 @@ class Report:
 
     ``kernel_list`` has one entry per launch ({name, kind, nodes, blocks}), ``host_ops`` one per host task
     ({op, node}), ``stages`` one per step of the pipeline ({stage, ops}); ``ops`` counts ops after
-    optimisation without views and const-derived ones; ``gm_bytes`` is moved by kernels in one run.
+    optimisation without views and const-derived ones; ``gm_bytes`` is what kernels and copies move through global
+    memory in one run.
     """
 
     kernels: int = 0

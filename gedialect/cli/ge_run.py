@@ -6,10 +6,13 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gedialect.cli.common import ArgumentParser, atomic_output, run
 from gedialect.errors import EXIT_CHECK_FAILED, GeError, UsageError
+
+if TYPE_CHECKING:
+    from gedialect.runtime.profiler import Timing
 
 PROG = "ge-run"
 EXAMPLE = """\
@@ -32,7 +35,8 @@ def command(arguments: Sequence[str]) -> int:
     parser.add_argument("--outputs", metavar="OUT.npz", help="write the outputs, keyed by name")
     parser.add_argument("--check", choices=("onnxruntime", "npz"), help="compare with onnxruntime or the input file")
     parser.add_argument("--model", dest="reference", metavar="M.onnx", help="model for --check onnxruntime")
-    parser.add_argument("--time", action="store_true", help="predict the latency on the target")
+    parser.add_argument("--time", action="store_true", help="predict the time on the target, task by task")
+    parser.add_argument("--trace", metavar="FILE.json", help="write the predicted times as a Chrome trace")
     parser.add_argument("--sanitize", action="store_true", help="check every kernel while it runs")
     options = parser.parse_args(arguments)
     return _run(options)
@@ -96,10 +100,19 @@ def _execute(options: argparse.Namespace, extension: str, inputs: Mapping[str, A
             shapes = {k: tuple(v.shape) for k, v in inputs.items()}
             executable = api.compile(options.model, input_shapes=shapes, time=options.time)
         outputs = executable.run(inputs, sanitize=options.sanitize)
-    if options.time:
-        latency = executable.report.latency_us
-        print("latency: not predicted, compile with --time" if latency is None else f"latency: {latency:.1f} us")
+    if options.time or options.trace is not None:
+        _timing(options, executable.timing())
     return outputs
+
+
+def _timing(options: argparse.Namespace, timing: Timing) -> None:
+    from gedialect.runtime.profiler import chrome_trace, print_timing
+
+    if options.time:
+        print_timing(timing)
+    if options.trace is not None:
+        with atomic_output(options.trace) as name, open(name, "w", encoding="utf-8") as out:
+            out.write(chrome_trace(timing))
 
 
 def run_onnxruntime(path: str, inputs: Mapping[str, Any]) -> dict[str, Any]:

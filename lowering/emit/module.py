@@ -18,6 +18,8 @@ from gedialect.analysis.aliasing import root
 from gedialect.analysis.constness import const_derived
 from gedialect.analysis.graph import graph_function
 from gedialect.binary.inout import TensorInfo
+from gedialect.binary.kernel import Kernel
+from gedialect.binary.kernel_codec import encode
 from gedialect.binary.memory import Arg, Memory
 from gedialect.binary.model_def import ModelWriter, TensorDesc, build_om
 from gedialect.binary.om import OmFile
@@ -33,7 +35,7 @@ from gedialect.ir.sources import names
 from gedialect.ir.spec import Spec, spec_of
 from gedialect.ir.weights import STORE, constant_bytes
 from gedialect.targets import Target
-from lowering.kernels.generators import kernel_bytes, signature
+from lowering.kernels.generators import kernel_program, signature
 
 
 class ModuleEmitter:
@@ -66,6 +68,7 @@ class ModuleEmitter:
         self.nodes: dict[SSAValue, tuple[str, int]] = {}
         self.tasks: list[Task] = []
         self.kernels: dict[str, bytes] = {}
+        self.programs: dict[str, Kernel] = {}
         self.kernel_names: dict[str, str] = {}
         self.emitted_kernels: list[dict[str, Any]] = []
         self.host_ops: list[dict[str, str]] = []
@@ -224,7 +227,8 @@ class ModuleEmitter:
             label = fusion.attributes.get("label")
             base = cast(Any, label).data if label is not None else "kernel"
             name = self.kernel_names[key] = f"k{len(self.kernels)}_{base[:48]}"
-            self.kernels[name] = kernel_bytes(fusion, name, self.target)
+            self.programs[name] = kernel_program(fusion, name, self.target)
+            self.kernels[name] = encode(self.programs[name])
         block = fusion.body.block
         alias: dict[SSAValue, SSAValue] = dict(zip(block.args, fusion.operands, strict=True))
         index = 0

@@ -7,6 +7,7 @@ from typing import Protocol
 from xdsl.ir import SSAValue
 
 from gedialect.analysis.fusibility import is_depthwise
+from gedialect.binary.kernel import Kernel
 from gedialect.dialects.ge.attrs import KernelAttr
 from gedialect.dialects.ge.base import FusionClass, GeOp
 from gedialect.dialects.ge.fusion import FusionOp
@@ -14,7 +15,7 @@ from gedialect.dialects.npu import KernelOp
 from gedialect.errors import UnsupportedError
 from gedialect.ir.spec import spec_of
 from gedialect.targets import Target
-from lowering.emit.kernel import emit_kernel
+from lowering.emit.kernel import to_kernel
 from lowering.transforms.npu_allocate import allocate_kernel
 from lowering.transforms.npu_insert_sync import insert_sync
 
@@ -82,8 +83,8 @@ def finish_kernel(kernel: KernelOp, target: Target) -> KernelOp:
     return kernel
 
 
-def kernel_bytes(fusion: FusionOp, name: str, target: Target) -> bytes:
-    """The encoded kernel of a decided group: written, allocated, synchronised."""
+def kernel_program(fusion: FusionOp, name: str, target: Target) -> Kernel:
+    """The kernel of a decided group: written, allocated, synchronised."""
     attr = fusion.attributes["kernel"]
     assert isinstance(attr, KernelAttr)
-    return emit_kernel(finish_kernel(generator_of(fusion).lower(fusion, name, attr, target), target))
+    return to_kernel(finish_kernel(generator_of(fusion).lower(fusion, name, attr, target), target))
