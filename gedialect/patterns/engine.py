@@ -22,7 +22,7 @@ from gedialect.ir import sources
 from gedialect.patterns.compiler import Matcher, compile_variant, needed_classes
 from gedialect.patterns.rule import Rule, Variant, node_of
 from gedialect.patterns.support import Found
-from gedialect.patterns.values import is_const, is_pure
+from gedialect.patterns.values import is_const, is_pure, remembering_constants
 
 REWRITES_PER_OP = 8
 SPARE_REWRITES = 512
@@ -94,8 +94,9 @@ class RuleSet:
         Raises GeError GE1106, naming the rules, when they undo each other without end.
         """
         outcome = Outcome()
-        for block in [target] if isinstance(target, Block) else list(_blocks(target)):
-            _Driver(self, block, outcome).run()
+        with remembering_constants():
+            for block in [target] if isinstance(target, Block) else list(_blocks(target)):
+                _Driver(self, block, outcome).run()
         return outcome
 
     def explain(self, name: str, root: Operation) -> list[tuple[int, str, Operation]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,7 +13,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from gedialect.dialects.ge.attrs import SplatAttr
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.constant import ConstantOp
-from gedialect.dialects.ge.fusion import FusionOp
 from gedialect.ir.dtypes import DType
 from gedialect.ir.lazy import np
 from gedialect.ir.spec import Spec, spec_of
@@ -86,22 +87,50 @@ class Value:
         return self.ssa.type == other.ssa.type
 
 
+_known: dict[Operation, bool] | None = None
+
+
+@contextmanager
+def remembering_constants() -> Generator[None]:
+    """While rules are applied, what is constant is worked out once for each op."""
+    global _known
+    before, _known = _known, {}
+    try:
+        yield
+    finally:
+        _known = before
+
+
 def is_const(value: SSAValue) -> bool:
     """Whether ``value`` is a constant or computed from constants only, by ops without effects."""
-    owner = value.owner
-    if type(owner) is ConstantOp:
-        return True
-    stack = [owner]
-    seen: set[Any] = set()
+    root = value.owner
+    if not isinstance(root, Operation):
+        return False
+    known = {} if _known is None else _known
+    stack = [root]
     while stack:
-        op = stack.pop()
-        if type(op) is ConstantOp or op in seen:
-            continue
-        if not isinstance(op, GeOp) or isinstance(op, FusionOp) or not op.operands or not is_pure(type(op)):
-            return False
-        seen.add(op)
-        stack += [v.owner for v in op.operands]
-    return True
+        op = stack[-1]
+        if op in known:
+            stack.pop()
+        elif type(op) is ConstantOp:
+            known[op] = True
+        elif op.regions or not op.operands or not isinstance(op, GeOp) or not is_pure(type(op)):
+            known[op] = False
+        else:
+            open_ = False
+            answer = True
+            for v in op.operands:
+                owner = v.owner
+                if not isinstance(owner, Operation) or known.get(owner) is False:
+                    answer = open_ = False
+                    break
+                if owner not in known:
+                    stack.append(owner)
+                    open_ = True
+                    break
+            if not open_:
+                known[op] = answer
+    return known[root]
 
 
 @cache

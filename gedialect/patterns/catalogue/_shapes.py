@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 from gedialect.dialects.ge.layouts import channel_axis
@@ -16,6 +15,11 @@ def known_shape(value: Value) -> list[int]:
     if sum(d == -1 for d in shape) > 1 or 0 in shape:
         raise NoMatch(f"the shape {list(shape)} cannot be written as an attribute")
     return list(shape)
+
+
+def varies(x: Value) -> bool:
+    """Whether ``x`` is known only when the model runs."""
+    return not x.is_const
 
 
 def compose(first: Sequence[int], second: Sequence[int]) -> list[int]:
@@ -43,7 +47,7 @@ def channels(out: Value, attrs: Any) -> int:
 def is_row(b: Value, out: Value) -> bool:
     """Whether ``b`` has one value for each index of the last axis of ``out``."""
     n = out.shape[-1]
-    return n > 0 and b.rank >= 1 and b.shape[-1] == n and b.rank <= out.rank and prod(b.shape[:-1]) == 1
+    return n > 0 and b.rank >= 1 and b.shape[-1] == n and b.rank <= out.rank and all(d == 1 for d in b.shape[:-1])
 
 
 def stripped(c: Value) -> list[int]:

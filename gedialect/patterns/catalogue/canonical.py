@@ -6,7 +6,7 @@ from __future__ import annotations
 from math import frexp
 
 from gedialect.patterns import Value, attr, const, ge, number, one_of, optional, rule
-from gedialect.patterns.catalogue._shapes import compose, known_shape
+from gedialect.patterns.catalogue._shapes import compose, known_shape, varies
 
 
 @rule(exact="value", level=1)  # -0.0 + 0 is +0.0
@@ -141,13 +141,23 @@ def is_power_of_two(c: float) -> bool:
     return isinstance(c, float) and c != 0 and abs(frexp(c)[0]) == 0.5 and 2.0**-12 <= abs(c) <= 2.0**12
 
 
-@rule(exact="tolerance", where={"float": lambda x: x.dtype.is_float})
+FOLDS = {"float": lambda x: x.dtype.is_float, "x varies": lambda x: varies(x)}
+"""Among constants alone, folding would go round in circles."""
+
+
+@rule(exact="tolerance", where=FOLDS)
 def add_add_constants(x, c: const, d: const):
     """(x + c) + d is x + (c + d)."""
     return (x + c) + d, x + (c + d)
 
 
-@rule(exact="tolerance", where={"float": lambda x: x.dtype.is_float})
+@rule(exact="tolerance", where=FOLDS)
 def mul_mul_constants(x, c: const, d: const):
     """(x · c) · d is x · (c · d)."""
     return (x * c) * d, x * (c * d)
+
+
+@rule(exact="tolerance", where=FOLDS)
+def mul_of_affine(x, s: const, t: const, c: const):
+    """(x · s + t) · c is x · (s · c) + t · c: a batch norm, and the scale that Caffe puts after it."""
+    return (x * s + t) * c, x * (s * c) + t * c

@@ -124,7 +124,11 @@ def layer_norm_as_rms_norm(x, g, e: number, a: attr):
     return (d / ge.sqrt(s)) * g, ge.rms_norm(x, g, epsilon=lambda e: e)
 
 
-@rule(exact="tolerance", where={"right size": lambda b, out: b.rank > 0 and b.spec.size == out.shape[-1]})
+@rule(
+    exact="tolerance",
+    where={"right size": lambda b, out: b.rank > 0 and b.spec.size == out.shape[-1]},
+    samples={"x": lambda shapes: (3, 2), "w": lambda shapes: (2, 3), "b": lambda shapes: (3, 1)},
+)
 def rank_raising_bias(x, w, b, **attrs):
     """A column of m values has as many as a row of n if the product is square."""
     return ge.matmul(x, w, **attrs) + b, ge.matmul(x, w, ge.reshape(b, shape=[-1]), **attrs)
