@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from gedialect.analysis.primitives import instruction, profile_of
 from gedialect.binary import isa
 from gedialect.dialects.ge.base import FusionClass, GeOp
+from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.shapes import broadcast
 from gedialect.errors import GeError
 from gedialect.ir.access import Access
@@ -85,8 +86,6 @@ CUBE_OPS = frozenset(("ge.matmul", "ge.conv2d", "ge.conv3d", "ge.conv2d_transpos
 """Ops a cube generator exists for."""
 WINDOW_OPS = frozenset(("ge.max_pool2d", "ge.avg_pool2d"))
 """Ops a window generator exists for."""
-MOVE_OPS = frozenset(("ge.concat", "ge.pad", "ge.gather"))
-"""Ops with a generator of their own that are no strided reads."""
 FIXPIPE_OPS = frozenset(("ge.relu", "ge.leaky_relu", "ge.cast"))
 """What fixpipe can do to a cube result on its way out."""
 
@@ -102,10 +101,20 @@ def strided_results(op: Operation, operand: Access) -> tuple[Access, ...] | None
 def movement_fits(op: GeOp) -> bool:
     """Whether a data movement kernel exists for ``op``."""
     specs = [spec_of(v.type) for v in (*op.operands, *op.results)]
-    if any(0 in s.shape for s in specs):
+    if any(0 in s.shape or s.dtype.name not in isa.DTYPES for s in specs):
         return False
-    if op.name in MOVE_OPS:
-        return True
+    match op.name:
+        case "ge.concat":
+            return True
+        case "ge.gather":
+            return op.attrs().batch_dims == 0 and specs[1].dtype.name in ("i32", "i64")
+        case "ge.pad":
+            _, paddings, fill = op.operand_groups()
+            attrs = op.attrs()
+            known = paddings is None and min(attrs.paddings, default=0) >= 0
+            return known and (fill is None or attrs.mode != "constant" or isinstance(fill.owner, ConstantOp))
+        case _:
+            pass
     return strided_results(op, Access.contiguous(specs[0].shape)) is not None
 
 

@@ -49,7 +49,8 @@ def _needs_expansion(op: GeOp) -> bool:
         not op.regions
         and type(op).has_expansion()
         and not is_view(type(op))
-        and all(spec_of(v.type).is_static and 0 not in spec_of(v.type).shape for v in (*op.operands, *op.results))
+        and all(spec_of(v.type).is_static for v in (*op.operands, *op.results))
+        and all(0 not in spec_of(r.type).shape for r in op.results)
         and kernel_kind(op) is None
     )
 

@@ -1,16 +1,18 @@
 """Data movement kernels: every result is filled by strided copies, from operands or from a fill value.
 
 A transpose, slice, split, tile or broadcast is one copy per result; concat one copy per operand; pad a fill
-and a copy. ``gather`` fetches rows by index.
+and a copy, or one copy per piece that repeats an edge or a mirror image. ``gather`` fetches rows by index.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from gedialect.analysis.fusibility import strided_results
@@ -128,12 +130,15 @@ def _concat(op: GeOp, reads: dict[SSAValue, tuple[int, Access]]) -> list[Any]:
 def _pad(op: GeOp, reads: dict[SSAValue, tuple[int, Access]], scalars: dict[SSAValue, Scalar]) -> list[Any]:
     spec = spec_of(op.results[0].type)
     x = spec_of(op.operands[0].type)
-    pads = op.attrs().paddings
+    pads, mode = op.attrs().paddings, op.attrs().mode
     values = op.operand_groups()
     fill = next((scalars[v] for v in values[1:] if v is not None and v in scalars), 0)
     arg, source = _read(op.operands[0], reads)
     target = Access.contiguous(spec.shape)
     rank = x.rank
+    if mode != "constant":
+        places = [_padded_places(n, pads[i], pads[rank + i], mode) for i, n in enumerate(x.shape)]
+        return _pieces(arg, source, target, [strides_of(p) for p in places])
     regions: list[Any] = []
     outer = target
     for axis in range(rank):  # slabs before and after the data along each axis
@@ -146,6 +151,39 @@ def _pad(op: GeOp, reads: dict[SSAValue, tuple[int, Access]], scalars: dict[SSAV
                 regions.append(lambda r, slab=slab: Copy(r, slab, fill=fill))
         outer = outer.slice(axis, begin, x.shape[axis])
     return [lambda r, t=outer: Copy(r, t, arg, source), *regions]
+
+
+def _padded_places(n: int, begin: int, end: int, mode: str) -> list[int]:
+    """Which element of an axis of ``n`` each element of the padded axis repeats."""
+    return np.pad(np.arange(n), (begin, end), mode=cast(Any, mode)).tolist()
+
+
+def strides_of(places: Sequence[int]) -> list[tuple[int, int, int, int]]:
+    """Positions as few runs of equal steps: (first position in the list, length, first value, step)."""
+    found: list[tuple[int, int, int, int]] = []
+    at = 0
+    while at < len(places):
+        end = at + 1
+        step = places[end] - places[at] if end < len(places) else 0
+        while end < len(places) and places[end] - places[end - 1] == step:
+            end += 1
+        if end == at + 2 and end < len(places):  # the second element may begin a longer run
+            end = at + 1
+        found.append((at, end - at, places[at], step if end > at + 1 else 0))
+        at = end
+    return found
+
+
+def _pieces(arg: int, source: Access, target: Access, runs: Sequence[Sequence[tuple[int, int, int, int]]]) -> list[Any]:
+    """A copy for each combination of the axes' runs."""
+    copies: list[Any] = []
+    for choice in product(*runs):
+        piece, read = target, source
+        for axis, (at, count, first, step) in enumerate(choice):
+            piece = piece.slice(axis, at, count)
+            read = read.slice(axis, first, count, step)
+        copies.append(lambda r, piece=piece, read=read: Copy(r, piece, arg, read))
+    return copies
 
 
 def _gather(op: GeOp, reads: dict[SSAValue, tuple[int, Access]]) -> Any:

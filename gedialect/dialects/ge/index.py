@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.irdl import (
     irdl_op_definition,
@@ -19,9 +19,14 @@ from gedialect.dialects.ge.base import INT, STR, TENSOR, Attrs, FusionClass, GeO
 from gedialect.dialects.ge.given import one_of
 from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shapes import broadcast, mismatch, normalize_axis, same_dtype
-from gedialect.errors import GeError
+from gedialect.errors import GeError, UnsupportedError
 from gedialect.ir import dtypes
 from gedialect.ir.spec import DYNAMIC, Spec
+
+if TYPE_CHECKING:
+    from xdsl.ir import SSAValue
+
+    from gedialect.dialects.ge.builder import GeBuilder
 
 REDUCTIONS = ("none", "add", "mul", "max", "min")
 
@@ -42,6 +47,33 @@ def positions(indices: Any, size: int) -> Any:
             hint="check the index tensor of the model or the input",
         )
     return np.where(at < 0, at + size, at)
+
+
+def _wrapped(b: GeBuilder, indices: SSAValue, size: int) -> SSAValue:
+    """i64 indices with negative ones counted from the end."""
+    at = b.cast(indices, dtypes.I64)
+    return b.select(b.less(indices, 0), b.add(at, size), at)
+
+
+def _numbers(b: GeBuilder, n: int, step: int, trailing: int) -> SSAValue:
+    """0, step, 2 step, .. as [n, 1, ..] with ``trailing`` axes of size 1; i64, known when compiled."""
+    at = b.range(start=0, limit=n * step, delta=step, results=[Spec(dtypes.I64, (n,))])
+    return b.unsqueeze(at, axes=list(range(1, trailing + 1))) if trailing else at
+
+
+def _flat(b: GeBuilder, indices: SSAValue, sizes: Sequence[int]) -> SSAValue:
+    """Row numbers among prod(``sizes``) rows from positions along each axis, which the last axis of indices holds."""
+    spec = b.spec(indices)
+    total: Any = None
+    for j, size in enumerate(sizes):
+        column = indices
+        if len(sizes) > 1:
+            column = b.slice(indices, begin=[j], end=[j + 1], axes=[spec.rank - 1])
+        column = _wrapped(b, b.reshape(column, shape=spec.shape[:-1]), size)
+        step = prod(sizes[j + 1 :])
+        column = b.mul(column, step) if step != 1 else column
+        total = column if total is None else b.add(total, column)
+    return total
 
 
 @irdl_op_definition
@@ -85,6 +117,24 @@ class GatherOp(GeOp):
         parts = [np.take(a, i, axis - batch) for a, i in zip(flat_x, flat_at, strict=True)]
         shape = (*x.shape[:axis], *rest, *x.shape[axis + 1 :])
         return np.stack(parts).reshape(shape) if parts else np.zeros(shape, x.dtype)
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        """All batches as one table whose rows are numbered through; other integer types as i64."""
+        x, indices = operands
+        s, t = b.spec(x), b.spec(indices)
+        axis, batch = attrs.axis % s.rank, attrs.batch_dims
+        if batch == 0 and t.dtype in (dtypes.I32, dtypes.I64):
+            raise UnsupportedError("gather has no expansion", code="GE1205")
+        if batch == 0:
+            return b.gather(x, b.cast(indices, dtypes.I64), axis=axis, batch_dims=0)
+        if s.shape[:batch] != t.shape[:batch]:
+            raise UnsupportedError("batches that broadcast", code="GE1205")
+        lead, size = s.shape[:axis], s.shape[axis]
+        at = _wrapped(b, b.reshape(indices, shape=(prod(t.shape[:batch]), 1, prod(t.shape[batch:]))), size)
+        first = b.reshape(_numbers(b, prod(lead), size, 0), shape=(prod(t.shape[:batch]), prod(lead[batch:]), 1))
+        rows = b.reshape(x, shape=(prod(lead) * size, *s.shape[axis + 1 :]))
+        return b.reshape(b.gather(rows, b.add(at, first), axis=0, batch_dims=0), shape=attrs.shape)
 
 
 @irdl_op_definition
@@ -162,6 +212,22 @@ class GatherNdOp(GeOp):
         columns = [positions(indices[..., j], x.shape[batch + j]) for j in range(indices.shape[-1])]
         y = x[(*lead, *columns)]
         return y.reshape(*indices.shape[:-1], *x.shape[batch + len(columns) :])
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        """Rows of the table that x is when its indexed axes are one."""
+        x, indices = operands
+        s, t = b.spec(x), b.spec(indices)
+        batch, depth = attrs.batch_dims, t.shape[-1]
+        if depth == 0 or s.shape[:batch] != t.shape[:batch]:
+            raise UnsupportedError("gather_nd of whole tensors, or batches that broadcast", code="GE1205")
+        sizes = s.shape[batch : batch + depth]
+        at = _flat(b, indices, sizes)
+        if batch:
+            first = _numbers(b, prod(s.shape[:batch]), prod(sizes), 0)
+            at = b.add(at, b.reshape(first, shape=(*s.shape[:batch], *[1] * (t.rank - 1 - batch))))
+        rows = b.reshape(x, shape=(prod(s.shape[: batch + depth]), *s.shape[batch + depth :]))
+        return b.gather(rows, at, axis=0, batch_dims=0)
 
 
 def _slices(shape: Sequence[int]) -> tuple[slice, ...]:
@@ -269,6 +335,21 @@ class ScatterNdOp(GeOp):
         scatter(y, columns if columns else (...,), updates, attrs.reduction)
         return y
 
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        """Rows of the table that x is when its indexed axes are one."""
+        x, indices, updates = operands
+        s, t = b.spec(x), b.spec(indices)
+        depth = t.shape[-1]
+        rows, width = prod(s.shape[:depth]), prod(s.shape[depth:])
+        count = prod(t.shape[:-1])
+        if depth == 0 or (depth == 1 and (s.rank, t.rank) == (2, 2) and t.dtype is dtypes.I64):
+            raise UnsupportedError("scatter_nd has no expansion", code="GE1205")
+        at = b.reshape(_flat(b, indices, s.shape[:depth]), shape=(count, 1))
+        table = b.reshape(x, shape=(rows, width))
+        y = b.scatter_nd(table, at, b.reshape(updates, shape=(count, width)), reduction=attrs.reduction)
+        return b.reshape(y, shape=s.shape)
+
 
 @irdl_op_definition
 class OneHotOp(GeOp):
@@ -306,6 +387,18 @@ class OneHotOp(GeOp):
         index = np.where(x < 0, x.astype(np.int64) + size, x.astype(np.int64))
         numbers = np.arange(size).reshape(-1, *[1] * (x.ndim - at))
         return np.where(np.expand_dims(index, at) == numbers, on.reshape(()), off.reshape(()))
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        x, depth, on, off = operands
+        if depth is not None:
+            raise UnsupportedError("one_hot of a depth known at run time", code="GE1205")
+        rank = b.spec(x).rank
+        axis = attrs.axis % (rank + 1)
+        index = b.unsqueeze(_wrapped(b, x, attrs.depth), axes=[axis])
+        numbers = _numbers(b, attrs.depth, 1, rank - axis)
+        on, off = (b.reshape(v, shape=[]) if b.spec(v).rank else v for v in (on, off))
+        return b.select(b.equal(index, numbers), on, off)
 
 
 @irdl_op_definition

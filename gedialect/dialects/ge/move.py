@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.irdl import (
@@ -22,8 +22,15 @@ from gedialect.dialects.ge.layouts import channel_axis, channels_back, channels_
 from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shape import MoveOp
 from gedialect.dialects.ge.shapes import mismatch, normalize_axes, normalize_axis, same_dtype
+from gedialect.errors import UnsupportedError
+from gedialect.ir import dtypes
 from gedialect.ir.access import Access
 from gedialect.ir.spec import DYNAMIC, Spec
+
+if TYPE_CHECKING:
+    from xdsl.ir import SSAValue
+
+    from gedialect.dialects.ge.builder import GeBuilder
 
 
 @irdl_op_definition
@@ -173,6 +180,34 @@ class PadOp(GeOp):
         y[tuple(slice(b, b + s) for (b, _), s in zip(grow, x.shape, strict=True))] = x
         return y
 
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        """Negative paddings as a slice; a fill value known at run time only as a selection."""
+        x, paddings, value = operands
+        widths, shape = attrs.paddings, b.spec(x).shape
+        if paddings is not None or widths is None:
+            raise UnsupportedError("pad by sizes known at run time", code="GE1205")
+        n = len(shape)
+        if min(widths) < 0:
+            cut = [i for i in range(n) if min(widths[i], widths[n + i]) < 0]
+            begin = [max(-widths[i], 0) for i in cut]
+            end = [shape[i] - max(-widths[n + i], 0) for i in cut]
+            kept = b.slice(x, begin=begin, end=end, axes=cut)
+            return b.pad(kept, None, value, paddings=[max(w, 0) for w in widths], mode=attrs.mode)
+        if value is None:
+            raise UnsupportedError("pad has no expansion", code="GE1205")
+        inside = b.pad(b.splat(True, dtypes.I1, shape), paddings=widths, mode=attrs.mode)
+        value = b.reshape(value, shape=[]) if b.spec(value).rank else value
+        return b.select(inside, b.pad(x, paddings=widths, mode=attrs.mode), value)
+
+
+def _either_side(b: GeBuilder, x: SSAValue, mnemonic: str, diagonal: int) -> SSAValue:
+    """x where column - row compares to ``diagonal`` as ``mnemonic`` says, else 0."""
+    spec = b.spec(x)
+    rows, columns = (b.range(start=0, limit=n, delta=1, results=[Spec(dtypes.I32, (n,))]) for n in spec.shape[-2:])
+    kept = getattr(b, mnemonic)(columns, b.add(b.unsqueeze(rows, axes=[1]), diagonal))
+    return b.select(kept, x, b.splat(0, spec.dtype))
+
 
 class TriangleOp(MoveOp):
     """Zeros one side of a diagonal of the last two axes."""
@@ -197,6 +232,10 @@ class TrilOp(TriangleOp):
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
         return np.tril(operands[0], attrs.diagonal)
 
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        return _either_side(b, operands[0], "less_equal", attrs.diagonal)
+
 
 @irdl_op_definition
 class TriuOp(TriangleOp):
@@ -208,6 +247,10 @@ class TriuOp(TriangleOp):
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
         return np.triu(operands[0], attrs.diagonal)
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        return _either_side(b, operands[0], "greater_equal", attrs.diagonal)
 
 
 def _blocked(attrs: Attrs, x: Spec, grow: bool) -> Spec:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
@@ -13,6 +13,9 @@ from gedialect.dialects.ge.numeric import np, require_kinds, wide
 from gedialect.dialects.ge.shapes import mismatch, normalize_axis, reduced
 from gedialect.ir.dtypes import I32, I64, DType
 from gedialect.ir.spec import DYNAMIC, Spec
+
+if TYPE_CHECKING:
+    from gedialect.dialects.ge.builder import GeBuilder
 
 
 def index_type(name: str, attrs: Attrs, result: int = 0) -> DType:
@@ -186,3 +189,15 @@ class HardmaxOp(UnaryOp):
         if y.size:
             np.put_along_axis(y, np.argmax(operands[0], axis=attrs.axis, keepdims=True), 1, attrs.axis)
         return y
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        spec = b.spec(operands[0])
+        axis = attrs.axis % spec.rank
+        n = spec.shape[axis]
+        kept = spec.with_dtype(I32).with_shape([1 if i == axis else d for i, d in enumerate(spec.shape)])
+        first = b.arg_max(operands[0], dimension=axis, keep_dims=True, select_last_index=False, results=[kept])
+        at = b.range(start=0, limit=n, delta=1, results=[Spec(I32, (n,))])
+        if axis < spec.rank - 1:
+            at = b.unsqueeze(at, axes=list(range(1, spec.rank - axis)))
+        return b.cast(b.equal(at, first), spec.dtype)

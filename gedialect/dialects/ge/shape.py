@@ -21,11 +21,12 @@ from gedialect.dialects.ge.base import BOOL, INT, INTS, TENSOR, Attrs, FusionCla
 from gedialect.dialects.ge.given import required, unknown_shape
 from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shapes import mismatch, normalize_axes, normalize_axis, same_dtype
+from gedialect.errors import UnsupportedError
 from gedialect.ir.access import Access
 from gedialect.ir.spec import DYNAMIC, Spec
 
 if TYPE_CHECKING:
-    pass
+    from gedialect.dialects.ge.builder import GeBuilder
 
 
 # ---------------------------------------------------------------------- views
@@ -221,6 +222,15 @@ class ConcatOp(GeOp):
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
         return np.concatenate(operands[0], attrs.concat_dim)
 
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        """Without the operands that have no elements."""
+        (values,) = operands
+        full = [v for v in values if 0 not in b.spec(v).shape]
+        if len(full) == len(values):
+            raise UnsupportedError("concat has no expansion", code="GE1205")
+        return full[0] if len(full) == 1 else b.concat(full, concat_dim=attrs.concat_dim)
+
 
 def joined(specs: Sequence[Spec], what: str) -> tuple[int, ...]:
     """The first shape; GE1005 unless there are operands, all of one type and rank."""
@@ -264,6 +274,11 @@ class PackOp(GeOp):
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
         return np.stack(operands[0], attrs.axis)
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        axis = attrs.axis % len(attrs.shape)
+        return b.concat([b.unsqueeze(v, axes=[axis]) for v in operands[0]], concat_dim=axis)
 
 
 @irdl_op_definition
