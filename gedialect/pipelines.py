@@ -36,6 +36,8 @@ OPTIMISE: tuple[Step, ...] = (
     Step(1, "fold-constants"),
     Step(1, "apply-rules", "level=1{strict}{disable}", highest=1),
     Step(2, "apply-rules", "level=2{strict}{disable}"),
+    Step(2, "convert-layout"),
+    Step(2, "apply-rules", "level=2{strict}{disable}"),
     Step(1, "cse"),
     Step(1, "dce"),
 )
