@@ -24,3 +24,13 @@ def test_tutorial(capsys):
             assert text == printed
             printed = ""
     assert printed == ""
+
+
+def test_reference_is_current():
+    """docs/rules.md is what tools/gen_rules_doc.py writes."""
+    tool = TUTORIAL.parents[1] / "tools" / "gen_rules_doc.py"
+    names: dict[str, object] = {"__name__": "gen_rules_doc", "__file__": str(tool)}
+    exec(compile(tool.read_text(), str(tool), "exec"), names)
+    made = names["text"]
+    assert callable(made)
+    assert made() == TUTORIAL.with_name("rules.md").read_text(), "run tools/gen_rules_doc.py"
