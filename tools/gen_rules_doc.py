@@ -1,4 +1,4 @@
-"""Writes docs/rules.md, the reference of the rule catalogue, from the rules themselves: `python tools/gen_rules_doc.py`."""
+"""Writes docs/rules.md, the reference of the rule catalogue, from the rules: `python tools/gen_rules_doc.py`."""
 
 from __future__ import annotations
 
