@@ -27,6 +27,9 @@ Group: TypeAlias = "Value | Sequence[Value] | None"
 """An operand as given to ``Context``: a value, None if absent, or a list for a variadic one."""
 T = TypeVar("T")
 
+MAX_PARAMETER = 1 << 16
+"""Bytes of a constant that says how an op works, not what it works on."""
+
 _REQUIRED: Any = object()
 
 
@@ -219,13 +222,15 @@ class Context:
         return [int(i) for i in self.need(v, what).reshape(-1)]
 
     def need(self, v: Value | None, what: str) -> Array:
-        """The value of a constant of any size; UnsupportedError GE1205 if it is computed at run time."""
+        """The value of a constant; UnsupportedError GE1205 if it is computed at run time, GE1005 above 64 kB."""
         if not isinstance(v, Const):
             raise UnsupportedError(
                 f"{what} is computed at run time",
                 code="GE1205",
                 hint="fix the input shapes with --input-shape, or make it a constant",
             )
+        if v.spec.nbytes > MAX_PARAMETER:
+            raise GeError(f"{what} has {v.spec.size} elements", code="GE1005", hint="a handful is expected")
         return v.array
 
     def const(self, array: Any, dtype: DType | None = None) -> Const:

@@ -18,6 +18,9 @@ from gedialect.frontends.onnx.values import Value
 from gedialect.ir import dtypes
 from gedialect.ir.spec import DYNAMIC, Spec
 
+MAX_PARTIAL = 128
+"""Elements of a tensor whose values are followed while some are unknown: shapes are short."""
+
 
 def sizes(elements: Sequence[int | None]) -> tuple[int, ...]:
     """A shape from partly known elements."""
@@ -183,6 +186,8 @@ def _expanded_elements(ctx: Context, x: Value, y: Value) -> Partial | None:
     elements = ctx.partial_ints(x)
     if elements is None or len(elements) != 1 or ctx.rank(y) > 1 or not ctx.spec(y).is_static:
         return None
+    if ctx.spec(y).size > MAX_PARTIAL:
+        return None
     return elements * ctx.spec(y).size
 
 
@@ -259,7 +264,7 @@ def concat(ctx: Context, node: Node) -> Value:
     for value in values:
         part = ctx.partial_ints(value)
         length = ctx.shape(value)[0]
-        if part is None and length == DYNAMIC:
+        if part is None and not 0 <= length <= MAX_PARTIAL:
             return y
         elements += part if part is not None else [None] * length
     return ctx.note(y, elements)
@@ -281,6 +286,8 @@ def _split(ctx: Context, node: Node, parts: list[int] | None) -> Sequence[Value]
     axis = ctx.axis(node.int("axis", 0), ctx.rank(x))
     if parts is None:
         count = node.int("num_outputs", len(node.outputs))
+        if count != len(node.outputs):
+            raise GeError(f"num_outputs is {count}, the node has {len(node.outputs)} results", code="GE1005")
         total = ctx.shape(x)[axis]
         if total == DYNAMIC:
             raise UnsupportedError(

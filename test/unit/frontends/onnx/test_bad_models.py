@@ -80,6 +80,15 @@ def test_absurd_sizes():
     fails(model(grow, {}, ["y"], weights=bounds), "GE1009")
 
 
+def test_parameters_of_absurd_length():
+    """What says how an op works is short; it is not expanded to see."""
+    large = node("ConstantOfShape", ["s"], ["a"], value=numpy_helper.from_array(i64(1)))
+    nodes = [large, node("ReduceSum", ["x", "a"])]
+    fails(model(nodes, X, ["y"], weights={"s": i64(1 << 36)}), "GE1005", "axes")
+    split = node("Split", ["x"], ["y"], num_outputs=1 << 40)
+    fails(model([split], X, ["y"]), "GE1005", "num_outputs")
+
+
 def test_payload_of_the_wrong_length():
     m = model([node("Relu", ["w"])], {}, ["y"])
     m.graph.initializer.append(TensorProto(name="w", data_type=1, dims=[2, 2], raw_data=b"123"))

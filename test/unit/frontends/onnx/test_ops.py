@@ -282,3 +282,34 @@ def test_random_ops_are_kept_apart():
         ("int64", (2, 3)),
         ("int32", (2, 4)),
     ]
+
+
+ROWS = floats(2, 3, 8)
+GAMMA, BETA = ("w", floats(8, seed=5)), ("w", floats(8, seed=6))
+MICROSOFT: dict[str, tuple[str, list[Any], dict[str, Any], int]] = {
+    "gelu": ("Gelu", [ROWS], {}, 1),
+    "gelu with bias": ("BiasGelu", [ROWS, BETA], {}, 1),
+    "fast gelu": ("FastGelu", [ROWS, BETA], {}, 1),
+    "quick gelu": ("QuickGelu", [ROWS], {"alpha": 1.5}, 1),
+    "skip layer norm": ("SkipLayerNormalization", [ROWS, ROWS * 2, GAMMA, BETA, BETA], {"epsilon": 1e-3}, 1),
+    "skip layer norm without beta": ("SkipLayerNormalization", [ROWS, ROWS * 2, GAMMA], {}, 1),
+    "skip rms norm": ("SkipSimplifiedLayerNormalization", [ROWS, ROWS * 2, GAMMA, BETA], {"epsilon": 1e-3}, 4),
+    "fused matmul": ("FusedMatMul", [ROWS, floats(2, 5, 8)], {"transB": 1, "alpha": 0.5}, 1),
+}
+
+
+@pytest.mark.parametrize("name", MICROSOFT)
+def test_microsoft_op(name: str):
+    op_type, given, attrs, results = MICROSOFT[name]
+    names = [f"x{i}" for i in range(len(given))]
+    weights = {n: v[1] for n, v in zip(names, given, strict=True) if isinstance(v, tuple)}
+    inputs = {n: v for n, v in zip(names, given, strict=True) if not isinstance(v, tuple)}
+    outputs = ["y", "", "", "sum"][:results]
+    call = node(op_type, names, outputs, domain="com.microsoft", **attrs)
+    m = model([call], inputs, [o for o in outputs if o], weights=weights, domains={"com.microsoft": 1})
+    check(m, inputs)
+
+
+def test_simplified_layer_norm():
+    call = node("SimplifiedLayerNormalization", ["x", "w"], axis=-1, epsilon=1e-3, stash_type=1)
+    check(model([call], {"x": ROWS}, ["y"], weights={"w": GAMMA[1]}), {"x": ROWS})
