@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Block, SSAValue
 
-from gedialect.binary.isa import BY_NAME, FLAG_IDS, Pipe, needs_barrier
+from gedialect.binary.isa import BY_NAME, Pipe, needs_barrier
 from gedialect.binary.kernel import FIRST_LOOP, Linear
 from gedialect.dialects.npu import AllocOp, ForOp, FunctionOp, InstrOp, KernelOp, ViewOp
 from gedialect.errors import GeError
@@ -66,7 +66,8 @@ def set_place(unit: int) -> int:
 @dataclass(eq=False)
 class Flag:
     """A flag from pipe ``src`` to ``dst`` in one block; ``slots`` ids in turn. ``carried``: its wait belongs to the
-    set of an earlier iteration."""
+    set of an earlier iteration. ``back`` is the carried flag by which a later set is known to follow the wait, if that
+    takes one."""
 
     src: Pipe
     dst: Pipe
@@ -75,6 +76,7 @@ class Flag:
     carried: bool = False
     slots: int = 1
     id: int = -1
+    back: Flag | None = None
 
     @property
     def pair(self) -> tuple[Pipe, Pipe]:
@@ -113,15 +115,14 @@ class Plan:
 
 
 def plan_function(function: FunctionOp, kernel: KernelOp) -> Plan:
-    """The plan of a function whose tiles have addresses; GE1401 if they have not, GE1403 if it has flags already."""
+    """The plan of a function whose tiles have addresses; GE1404 if they have not, GE1403 if it has flags already."""
     bounds: dict[int, tuple[int, int]] = {0: (0, kernel.blocks.value.data - 1), 1: (0, 1)}
     plan = _Builder(function, kernel).plan(function.body.block, 0, bounds, None)
     for p in plan.plans():
         _forward(p)
         if p.loop is not None and p.loop.repeats:
             _backward(p)
-            _respect_semaphores(p)
-    _number_flags(plan)
+            respect_semaphores(p)
     return plan
 
 
@@ -212,7 +213,7 @@ def _regions(function: FunctionOp) -> dict[SSAValue, str]:
 # ------------------------------------------------------------------------------------------------ dependences
 
 
-def _depend(j: Access, i: Access) -> bool:
+def depend(j: Access, i: Access) -> bool:
     """Whether order matters, should the two meet."""
     if not (j.write or i.write):
         return False
@@ -229,7 +230,7 @@ def _forward(plan: Plan) -> None:
         for i in unit.accesses:
             for j, at in entries.get(i.key, {}).items():
                 pair = (j.pipe, i.pipe)
-                if at <= know[i.pipe][j.pipe] or at <= latest.get(pair, -1) or not _depend(j, i):
+                if at <= know[i.pipe][j.pipe] or at <= latest.get(pair, -1) or not depend(j, i):
                     continue
                 moves = loop is not None and (j.terms or i.terms)
                 if same_iteration(j, i, bounds) or (moves and loop is not None and carried(j, i, loop, bounds)):
@@ -264,7 +265,7 @@ def _backward(plan: Plan) -> None:
     for key, accesses in spans.items():
         for j, (_, last) in accesses.items():
             for i, (first, _) in accesses.items():
-                if last < first or not _depend(j, i):
+                if last < first or not depend(j, i):
                     continue  # in order within the iteration, so also across
                 if last == first and plan.units[last].inner is not None and _settled(j, i, loop):
                     continue  # the inner loop's own flags outlive it
@@ -298,15 +299,15 @@ def _settled(j: Access, i: Access, loop: LoopInfo) -> bool:
     return j.plain and i.plain and all(var != loop.var for var, _ in j.terms + i.terms)
 
 
-def _reach(plan: Plan, pipe: Pipe, place: int, slots: Collection[int]) -> dict[tuple[Pipe, bool], int]:
+def _reach(plan: Plan, pipe: Pipe, place: int, over: Collection[Flag]) -> dict[tuple[Pipe, bool], int]:
     """Where, following flags, what happens on ``pipe`` at ``place`` is known to have happened: for each pipe the first
-    place in the same iteration (False), and in a later one (True) over one carried flag with one of ``slots``."""
+    place in the same iteration (False), and in a later one (True) by way of one carried flag, one of ``over``."""
     first = {(pipe, False): place}
     todo = [(pipe, False)]
     while todo:
         at = todo.pop()
         for f in plan.flags:
-            if f.src is not at[0] or f.set_at < first[at] or (f.carried and (at[1] or f.slots not in slots)):
+            if f.src is not at[0] or f.set_at < first[at] or (f.carried and (at[1] or f not in over)):
                 continue
             to = (f.dst, at[1] or f.carried)
             if f.wait_at < first.get(to, f.wait_at + 1):
@@ -319,25 +320,28 @@ def _ordered(plan: Plan, src: Pipe, dst: Pipe, last: int, first: int, slots: int
     """Whether flags already order unit ``last`` on ``src`` before unit ``first`` on ``dst``, ``slots`` iterations
     later."""
     end = wait_place(first)
-    return _reach(plan, src, set_place(last), (1, slots)).get((dst, True), end + 1) <= end
+    over = [c for c in plan.flags if c.carried and c.slots in (1, slots)]
+    return _reach(plan, src, set_place(last), over).get((dst, True), end + 1) <= end
 
 
 # ------------------------------------------------------------------------------------------------ semaphores
 
 
-def _respect_semaphores(plan: Plan) -> None:
+def respect_semaphores(plan: Plan) -> None:
     """Give each flag of a loop enough ids, and a way back if it has none: every set follows the last wait."""
     for c in [f for f in plan.flags if f.carried]:
         if not _answered(plan, c):
             unit_waiting, unit_setting = c.wait_at // 8, c.set_at // 8
             plan.flags.append(Flag(c.dst, c.src, early_set_place(unit_waiting), late_wait_place(unit_setting)))
     for f in [f for f in plan.flags if not f.carried]:
-        distance = _way_back(plan, f)
-        if distance == 0:
-            back = Flag(f.dst, f.src, set_place(f.wait_at // 8), wait_place(f.set_at // 8), True, THROTTLE)
-            plan.flags.append(back)
-            distance = THROTTLE
-        f.slots = distance
+        if (f.src, False) in _reach(plan, f.dst, f.wait_at, ()):
+            f.slots, f.back = 1, None  # answered within the iteration
+            continue
+        f.back = _way_back(plan, f)
+        if f.back is None:
+            f.back = Flag(f.dst, f.src, set_place(f.wait_at // 8), wait_place(f.set_at // 8), True, THROTTLE)
+            plan.flags.append(f.back)
+        f.slots = f.back.slots
 
 
 def _answered(plan: Plan, c: Flag) -> bool:
@@ -345,125 +349,9 @@ def _answered(plan: Plan, c: Flag) -> bool:
     return _reach(plan, c.dst, c.wait_at, ()).get((c.src, False), c.set_at) < c.set_at
 
 
-def _way_back(plan: Plan, f: Flag) -> int:
-    """Least known n such that the wait of ``f`` comes before its set n iterations later; 0 if none is known."""
-    if (f.src, False) in _reach(plan, f.dst, f.wait_at, ()):
-        return 1
-    for slots in sorted({c.slots for c in plan.flags if c.carried}):
-        if _reach(plan, f.dst, f.wait_at, (slots,)).get((f.src, True), f.set_at) < f.set_at:
-            return slots
-    return 0
-
-
-# ------------------------------------------------------------------------------------------------ ids
-
-
-def _number_flags(plan: Plan) -> None:
-    """Ids for all flags of a function; barriers where they run out."""
-    order = sorted(plan.flags, key=lambda f: f.set_at)
-    after: dict[int, list[Flag]] = {}
-    for f in order:
-        after.setdefault(f.set_at // 8, []).append(f)
-    used: dict[tuple[Pipe, Pipe], int] = {}
-    retired: dict[tuple[Pipe, Pipe], list[Flag]] = {}
-    dropped: set[Flag] = set()
-
-    def fresh_start(unit: int) -> None:
-        """Barrier over all pipes before ``unit``: every id is free, flags across it are not needed."""
-        plan.barriers.add((barrier_place(unit), Pipe.ALL))
-        used.clear()
-        retired.clear()
-        dropped.update(f for f in order if f.set_at // 8 < unit <= f.wait_at // 8)
-
-    for pos, unit in enumerate(plan.units):
-        if unit.inner is not None:
-            needed = _fit(unit.inner)
-            if any(used.get(pair, 0) + n > FLAG_IDS for pair, n in needed.items()):
-                fresh_start(pos)
-            for p in unit.inner.plans():
-                for f in p.flags:
-                    f.id = used.get(f.pair, 0)
-                    used[f.pair] = f.id + f.slots
-        for f in after.get(pos, ()):
-            if f in dropped:
-                continue
-            known = plan.known[pos][f.src][f.dst]
-            free = next((r for r in retired.get(f.pair, ()) if r.wait_at // 8 <= known), None)
-            if free is not None:
-                retired[f.pair].remove(free)
-                f.id = free.id
-            else:
-                if used.get(f.pair, 0) >= FLAG_IDS:
-                    fresh_start(pos + 1)  # before its wait, so it needs no flag
-                    continue
-                f.id = used.get(f.pair, 0)
-                used[f.pair] = f.id + 1
-            retired.setdefault(f.pair, []).append(f)
-    plan.flags = [f for f in plan.flags if f not in dropped]
-
-
-def _needed(plan: Plan) -> dict[tuple[Pipe, Pipe], int]:
-    needed: dict[tuple[Pipe, Pipe], int] = {}
-    for p in plan.plans():
-        for f in p.flags:
-            needed[f.pair] = needed.get(f.pair, 0) + f.slots
-    return needed
-
-
-def _fit(plan: Plan) -> dict[tuple[Pipe, Pipe], int]:
-    """Ids needed per pair of pipes by a loop nest, brought down to what there is: first by widening (one flag for
-    several), then by one id instead of several, then by barriers over all pipes instead of flags."""
-    for reduce in (None, _widen, _single, _barriers_only):
-        if reduce is not None:
-            for p in plan.plans():
-                reduce(p)
-        needed = _needed(plan)
-        if all(n <= FLAG_IDS for n in needed.values()):
-            break
-    return _needed(plan)
-
-
-def _widen(plan: Plan) -> None:
-    """Join flags of the same pipes where one set and one wait can do for several."""
-    joined: list[Flag] = []
-    for f in sorted(plan.flags, key=lambda f: (f.carried, f.set_at)):
-        for g in joined:
-            if g.pair != f.pair or g.carried != f.carried:
-                continue
-            set_at, wait_at = max(f.set_at, g.set_at), min(f.wait_at, g.wait_at)
-            if f.carried or set_at < wait_at:
-                g.set_at, g.wait_at = set_at, wait_at
-                g.slots = min(f.slots, g.slots) if f.carried else max(f.slots, g.slots)
-                break
-        else:
-            joined.append(f)
-    plan.flags = joined
-    if plan.loop is not None and plan.loop.repeats:
-        _respect_semaphores(plan)
-
-
-def _single(plan: Plan) -> None:
-    """One id per flag."""
-    for f in plan.flags:
-        if f.carried:
-            f.slots = 1
-    if plan.loop is not None and plan.loop.repeats:
-        _respect_semaphores(plan)
-        for f in plan.flags:
-            f.slots = 1 if f.carried else f.slots
-
-
-def _barriers_only(plan: Plan) -> None:
-    """No flags: a barrier over all pipes before each unit that needs one, and at the end of each iteration."""
-    plan.flags = []
-    plan.barriers = set()
-    open_: dict[str | int, list[Access]] = {}
-    for pos, unit in enumerate(plan.units):
-        if any(_depend(j, i) for i in unit.accesses for j in open_.get(i.key, ())) or unit.inner is not None:
-            plan.barriers.add((barrier_place(pos), Pipe.ALL))
-            open_.clear()
-        if unit.inner is None:
-            for a in unit.accesses:
-                open_.setdefault(a.key, []).append(a)
-    if plan.loop is not None and plan.units:
-        plan.barriers.add((set_place(len(plan.units) - 1), Pipe.ALL))
+def _way_back(plan: Plan, f: Flag) -> Flag | None:
+    """The carried flag of fewest slots n by which the wait of ``f`` comes before its set n iterations later."""
+    for c in sorted((c for c in plan.flags if c.carried), key=lambda c: c.slots):
+        if _reach(plan, f.dst, f.wait_at, (c,)).get((f.src, True), f.set_at) < f.set_at:
+            return c
+    return None

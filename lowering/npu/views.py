@@ -54,12 +54,12 @@ class ViewTable:
         return Linear(form.const * scale, tuple(terms))
 
     def add_alloc(self, op: AllocOp, depth: int) -> None:
-        """GE1401 if the tile has no address yet."""
+        """GE1404 if the tile has no address yet."""
         tile = op.type
         if op.addr is None:
             raise GeError(
                 f"tile '{op.tile.name_hint or 'tile'}' has no address",
-                code="GE1401",
+                code="GE1404",
                 where=f"kernel {self.kernel.sym_name.data}",
                 hint="run npu-allocate first",
             )

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from gedialect.binary.isa import Pipe
 from gedialect.dialects.npu import OPS, KernelOp
 
+from ..npu.flag_ids import number_flags
 from ..npu.sync import Plan, late_wait_place, plan_function, preset_place
 
 
@@ -36,6 +37,7 @@ def insert_sync(kernel: KernelOp) -> None:
     """Synchronise one kernel."""
     for function in kernel.functions:
         plan = plan_function(function, kernel)
+        number_flags(plan)
         _insert(plan)
         for pos, unit in enumerate(plan.units):
             if unit.inner is not None:
@@ -70,10 +72,10 @@ def _insert(plan: Plan) -> None:
 def _insert_ends(plan: Plan, pos: int, inner: list[Plan]) -> None:
     """Around the outermost loop: carried flags are set once before it and waited for once after it."""
     items: list[tuple[int, Operation]] = []
-    for f in (f for p in inner for f in p.flags if f.carried):
-        for i in range(f.slots):
-            items.append((preset_place(pos), _flag("set_flag", f.src, f.dst, f.id + i)))
-            items.append((late_wait_place(pos), _flag("wait_flag", f.src, f.dst, f.id + i)))
+    ids = dict.fromkeys((f.src, f.dst, f.id + i) for p in inner for f in p.flags if f.carried for i in range(f.slots))
+    for src, dst, ident in ids:
+        items.append((preset_place(pos), _flag("set_flag", src, dst, ident)))
+        items.append((late_wait_place(pos), _flag("wait_flag", src, dst, ident)))
     _place(plan, items)
 
 

@@ -28,8 +28,9 @@ SYNC = ("set_flag", "wait_flag", "pipe_barrier")
 class RandomVector:
     """A vector kernel of nested loops; ``width`` elements per tile decide how much tiles must share bytes."""
 
-    def __init__(self, rng: random.Random, width: int):
+    def __init__(self, rng: random.Random, width: int, busy: int = 5):
         self.rng = rng
+        self.busy = busy
         self.width = width
         arg = 1 << 22
         args = [Arg("x", F32, arg), Arg("y", F32, arg, "out"), Arg("w", F32, arg, "inout")]
@@ -50,7 +51,7 @@ class RandomVector:
     def body(self, depth: int, outer: list[TileRef], variables: list[Affine]) -> None:
         k, rng, width = self.k, self.rng, self.width
         tiles = list(outer)
-        for _ in range(rng.randint(1, 5)):
+        for _ in range(rng.randint(1, self.busy)):
             what = rng.random()
             if what < 0.25 and depth < 3:
                 if rng.random() < 0.2:
@@ -129,7 +130,7 @@ def finished(op: KernelOp) -> KernelOp | None:
 def kernels(rng: random.Random) -> KernelOp | None:
     if rng.random() < 0.25:
         return finished(random_matmul(rng))
-    return finished(RandomVector(rng, rng.choice([128, 128, 5120])).build())
+    return finished(RandomVector(rng, rng.choice([128, 128, 5120]), rng.choice([5, 5, 12])).build())
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
@@ -332,3 +333,22 @@ def test_overflow_lists_the_tiles():
         "200000 bytes  large : 25000xf32, ub x 2 buffers",
         "416 bytes  small : 100xf32, ub",
     ]
+
+
+def test_sibling_loops_share_ids_rather_than_fall_back_to_barriers():
+    """Six peeled cases in one loop, each with its own double-buffered tiles: 24 ids per pair if nothing were shared."""
+    k = KernelBuilder("k", kind="vector", blocks=1, args=[Arg("x", F32, 1 << 16), Arg("y", F32, 1 << 16, "out")])
+    with k.vector(), k.loop(0, 3) as i:
+        for case in range(6):
+            with k.once_if_less(i, case), k.loop(0, 512, 64) as j:
+                at = i * 4096 + j + case * 512
+                a, b = (k.alloc("ub", (64,), F32, buffers=2) for _ in range(2))
+                k.load(a, k.gm("x").view(at, (64,)))
+                k.load(b, k.gm("x").view(at, (64,)))
+                k.vadd(b, a, b)
+                k.store(k.gm("y").view(at, (64,)), b)
+    op = finished(k.finish())
+    assert op is not None
+    assert sanitize(to_kernel(op)) == []
+    assert "pipe = ALL" not in str(op)
+    assert "slots = 2" in str(op)
