@@ -96,13 +96,19 @@ def _row(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> int:
 
 
 def _burst_bytes(gm: View, chip: View, target: Target) -> int:
-    """Bytes of global memory that a strided copy occupies its port with: rows in bursts, unaligned ones longer."""
-    item = gm.dtype.itemsize
-    row = _row(gm.shape, [gm.strides, chip.strides])
-    if chip.space in ("l1", "l0c") and row * chip.dtype.itemsize >= target.vector.block_bytes:
-        row = _row(gm.shape, [gm.strides])  # ND <-> NZ on the way: the chip's side is in blocks
-    nbytes = gm.elements // row * target.gm.burst_bytes(row * item)
-    return nbytes if _aligned(gm, row, target) else ceil(nbytes / target.gm.unaligned_efficiency)
+    """Bytes that a strided copy occupies its port with: the longer of its two sides.
+
+    In global memory, pieces that lie together move in bursts, slower when unaligned; on the chip, pieces that lie
+    together on both sides fill whole blocks.
+    """
+    row = _row(gm.shape, [gm.strides])
+    outside = gm.elements // row * target.gm.burst_bytes(row * gm.dtype.itemsize)
+    if not _aligned(gm, row, target):
+        outside = ceil(outside / target.gm.unaligned_efficiency)
+    piece = _row(gm.shape, [gm.strides, chip.strides])
+    block = target.vector.block_bytes
+    inside = gm.elements // piece * ceil(piece * chip.dtype.itemsize / block) * block
+    return max(outside, inside)
 
 
 def _aligned(gm: View, row: int, target: Target) -> bool:

@@ -53,7 +53,7 @@ class KernelTime:
 def kernel_time(kernel: Kernel, target: Target) -> KernelTime:
     """Time all blocks of ``kernel``; blocks whose loops run equally often are timed once.
 
-    Raises GeError GE1309 for a wait that nothing answers (see the sanitizer for what is wrong with such a kernel).
+    Raises GeError GE1315 for a wait that nothing answers (see the sanitizer for what is wrong with such a kernel).
     """
     programs = [(_compile(function, target), subs) for function, subs in functions(kernel)]
     known: dict[bytes, tuple[int, list[int]]] = {}
@@ -255,7 +255,7 @@ def _block(
         if not moved:
             raise GeError(
                 f"deadlock in block {bid}: nothing sets the cross-core flags waited for",
-                code="GE1309",
+                code="GE1315",
                 where=f"kernel {kernel.name}",
             )
     busy = [sum(c.busy[p] for c in cores) for p in range(PIPES)]
@@ -380,7 +380,7 @@ class _Core:
         at = self.flags.pop((item.src, item.dst, item.id + number % item.slots), None)
         if at is None:
             pair = f"{Pipe(item.src).name}->{Pipe(item.dst).name} {item.id + number % item.slots}"
-            raise GeError(f"flag {pair} is waited for but never set", code="GE1309")
+            raise GeError(f"flag {pair} is waited for but never set", code="GE1315")
         self.pause(item.dst, at, self.wait_cost)
 
     def pause(self, pipe: int, at: int, cycles: int) -> None:

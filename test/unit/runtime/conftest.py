@@ -1,4 +1,5 @@
 import runpy
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import pytest
 
 from gedialect.binary.om import OmFile
 
+sys.path.insert(0, str(Path(__file__).parent))
 _SAMPLE = runpy.run_path(str(Path(__file__).parents[1] / "binary" / "sample_model.py"))
 
 
