@@ -27,6 +27,10 @@ def kernel_kind(op: Operation) -> str | None:
     """The kind of kernel that can compute ``op`` alone: cube, window, vector, move; None means the host."""
     if not isinstance(op, GeOp) or not all(spec_of(v.type).is_static for v in (*op.operands, *op.results)):
         return None
+    if op.name in LINE_OPS:
+        return "lines" if _line_fits(op) else None
+    if op.name in SCATTER_OPS:
+        return "scatter" if _scatter_fits(op) else None
     match op.FUSION_CLASS:
         case FusionClass.CUBE if is_depthwise(op):
             return "window" if _window_fits(op) else None
@@ -86,6 +90,12 @@ CUBE_OPS = frozenset(("ge.matmul", "ge.conv2d", "ge.conv3d", "ge.conv2d_transpos
 """Ops a cube generator exists for."""
 WINDOW_OPS = frozenset(("ge.max_pool2d", "ge.avg_pool2d"))
 """Ops a window generator exists for."""
+LINE_OPS = frozenset(("ge.arg_max", "ge.arg_min", "ge.topk", "ge.cumsum", "ge.gather_elements"))
+"""Ops that treat one axis as a whole."""
+SCATTER_OPS = frozenset(("ge.scatter_elements", "ge.scatter_nd"))
+"""Ops that write by index into a copy of their operand."""
+LINE_BYTES = isa.SPACE_BYTES["ub"] * 3 // 4
+"""Most bytes that a line of all operands and results may take, slots included."""
 FIXPIPE_OPS = frozenset(("ge.relu", "ge.leaky_relu", "ge.cast"))
 """What fixpipe can do to a cube result on its way out."""
 
@@ -96,6 +106,48 @@ def strided_results(op: Operation, operand: Access) -> tuple[Access, ...] | None
         return None
     whole = operand.reshape(spec_of(op.operands[0].type).shape)  # an access may have split axes
     return None if whole is None else type(op).strided(op.attrs(), whole)
+
+
+def _line_fits(op: GeOp) -> bool:
+    """Whether a whole line of every operand and result fits on the chip, and one instruction takes their types."""
+    specs = [spec_of(v.type) for v in (*op.operands, *op.results)]
+    x, attrs = specs[0], op.attrs()
+    if x.rank == 0 or any(0 in s.shape for s in specs):
+        return False
+    dtypes = [s.dtype.name for s in specs]
+    axis = next(attrs[a] for a in ("dimension", "dim", "axis") if attrs.get(a) is not None) % x.rank
+    n, size = x.shape[axis], x.dtype.itemsize
+    match op.name:
+        case "ge.arg_max" | "ge.arg_min":
+            calls, line = [("vargmax", (dtypes[1], dtypes[0]))], 2 * n * size
+        case "ge.topk":
+            if len(op.operands) != 1:
+                return False
+            calls, line = [("vsort", (dtypes[0], dtypes[2], dtypes[0]))], n * (3 * size + specs[2].dtype.itemsize)
+        case "ge.cumsum":
+            half = x.dtype.is_float and size < 4
+            calls, line = [("vcumsum", (dtypes[0], dtypes[0]))], n * (4 * size + 8 * half)
+        case _:
+            index = specs[1]
+            if any(a != b for i, (a, b) in enumerate(zip(x.shape, index.shape, strict=True)) if i != axis):
+                return False
+            calls = [("vgather_elems", (dtypes[0], dtypes[0], dtypes[1]))]
+            line = 2 * (n * size + index.shape[axis] * (size + index.dtype.itemsize))
+    return line <= LINE_BYTES and all(isa.BY_NAME[name].type_error(types) is None for name, types in calls)
+
+
+def _scatter_fits(op: GeOp) -> bool:
+    x, index, updates = (spec_of(v.type) for v in op.operands)
+    if any(0 in s.shape for s in (x, index, updates)):
+        return False
+    if isa.BY_NAME["scatter_rows"].type_error((x.dtype.name, x.dtype.name, index.dtype.name)) is not None:
+        return False
+    if op.attrs().reduction != "none" and x.dtype.kind == "b":
+        return False
+    if op.name == "ge.scatter_nd":
+        return x.rank == index.rank == 2 and index.shape[1] == 1
+    axis = op.attrs().axis % x.rank
+    return all(a == b for i, (a, b) in enumerate(zip(x.shape, index.shape, strict=True)) if i != axis)
 
 
 def movement_fits(op: GeOp) -> bool:

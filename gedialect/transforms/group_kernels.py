@@ -151,7 +151,12 @@ class _Grouping:
         users = {u.operation for u in op.results[0].uses}
         targets = {self.group_of.get(u) for u in users}
         target = targets.pop() if len(targets) == 1 else None
-        if target is None or target is group or target.kind == "window" or (target.fixed and target.kind == "move"):
+        if (
+            target is None
+            or target is group
+            or target.kind in ("window", "lines", "scatter")
+            or (target.fixed and target.kind == "move")
+        ):
             return
         if target.kind == "move" and len(target.ops) == 1 and target.ops[0].name not in ("ge.concat", "ge.transpose"):
             return

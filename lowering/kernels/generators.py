@@ -6,7 +6,7 @@ from typing import Protocol
 
 from xdsl.ir import SSAValue
 
-from gedialect.analysis.fusibility import is_depthwise
+from gedialect.analysis.fusibility import LINE_OPS, SCATTER_OPS, is_depthwise
 from gedialect.binary.kernel import Kernel
 from gedialect.dialects.ge.attrs import KernelAttr
 from gedialect.dialects.ge.base import FusionClass, GeOp
@@ -33,13 +33,21 @@ class Generator(Protocol):
 
 
 def generator_of(fusion: FusionOp) -> Generator:
-    """The generator of a group, by the class of its ops; UnsupportedError GE1205 if there is none."""
+    """The generator of a group, by the class of its ops; UnsupportedError GE1206 if there is none."""
     names: set[str] = set()
     classes: set[FusionClass] = set()
     for op in fusion.body.block.ops:
         if isinstance(op, GeOp):
             names.add(op.name)
             classes.add(FusionClass.WINDOW if is_depthwise(op) else op.FUSION_CLASS)
+    if names & LINE_OPS:
+        from lowering.kernels import lines
+
+        return lines
+    if names & SCATTER_OPS:
+        from lowering.kernels import scatter
+
+        return scatter
     if FusionClass.CUBE in classes:
         if "ge.matmul" in names:
             from lowering.kernels import matmul
@@ -60,7 +68,7 @@ def generator_of(fusion: FusionOp) -> Generator:
         from lowering.kernels import move
 
         return move
-    raise UnsupportedError(f"no kernel for a group of {', '.join(sorted(names))}", code="GE1205")
+    raise UnsupportedError(f"no kernel for a group of {', '.join(sorted(names))}", code="GE1206")
 
 
 def signature(fusion: FusionOp) -> str:

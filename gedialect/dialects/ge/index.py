@@ -161,6 +161,20 @@ class GatherElementsOp(GeOp):
         x, index = operands
         return x[element_places(index, x.shape, attrs.dim)]
 
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        """Of the part of x that index covers beside ``dim``; other integer types as i64."""
+        x, index = operands
+        s, t = b.spec(x), b.spec(index)
+        dim = attrs.dim % s.rank
+        cut = [i for i in range(s.rank) if i != dim and t.shape[i] != s.shape[i]]
+        if not cut and t.dtype in (dtypes.I32, dtypes.I64):
+            raise UnsupportedError("gather_elements has no expansion", code="GE1205")
+        if cut:
+            x = b.slice(x, begin=[0] * len(cut), end=[t.shape[i] for i in cut], axes=cut)
+        at = index if t.dtype in (dtypes.I32, dtypes.I64) else b.cast(index, dtypes.I64)
+        return b.gather_elements(x, at, dim=dim)
+
 
 def check_elements(x: Spec, index: Spec, axis: int) -> None:
     """Ranks are equal and index fits into x beside ``axis``; GE1005 otherwise."""

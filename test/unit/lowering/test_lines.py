@@ -1,0 +1,129 @@
+"""Kernels that treat an axis as a whole, and kernels that write by index; sanitizer on."""
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gedialect.testing.agree import check_levels
+
+
+def function(inputs: dict[str, str], op: str, results: list[str]) -> str:
+    """``op`` (with attributes) of all inputs."""
+    args = ", ".join(f'%{n}: tensor<{t}> {{ge.name = "{n}"}}' for n, t in inputs.items())
+    names = ", ".join(f"%{n}" for n in inputs)
+    types = ", ".join(f"tensor<{t}>" for t in inputs.values())
+    outs = ", ".join(f"tensor<{t}>" for t in results)
+    values = ", ".join(f"%r{i}" for i in range(len(results)))
+    name, _, attrs = op.partition(" ")
+    return f"""func.func @main({args}) -> ({outs}) {{
+      {values} = {name}({names}) {attrs} : ({types}) -> ({outs})
+      func.return {values} : {outs} }}"""
+
+
+@pytest.mark.parametrize("op", ["arg_max", "arg_min"])
+@pytest.mark.parametrize("last", ["true", "false"])
+@pytest.mark.parametrize(("axis", "result"), [(0, "1x40x6"), (1, "3x1x6"), (-1, "3x40x1")])
+def test_positions_of_extremes(op: str, last: str, axis: int, result: str) -> None:
+    attrs = f"{{dimension = {axis}, keep_dims = true, select_last_index = {last}}}"
+    for dtype in ("f32", "f16", "i32"):
+        check_levels(function({"x": f"3x40x6x{dtype}"}, f"ge.{op} {attrs}", [f"{result}xi64"]), ("O0", "O2"))
+
+
+@pytest.mark.parametrize(("axis", "result"), [(0, "2x50x6"), (1, "3x2x6"), (-1, "3x50x2")])
+@pytest.mark.parametrize("largest", ["true", "false"])
+@pytest.mark.parametrize("dtype", ["f32", "f16", "i64"])
+def test_topk(axis: int, result: str, largest: str, dtype: str) -> None:
+    op = f"ge.topk {{k = 2, dim = {axis}, largest = {largest}, sorted = true}}"
+    check_levels(function({"x": f"3x50x6x{dtype}"}, op, [f"{result}x{dtype}", f"{result}xi64"]), ("O0", "O2"))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize(("exclusive", "reverse"), [("false", "false"), ("true", "false"), ("true", "true")])
+@pytest.mark.parametrize("dtype", ["f32", "f16", "i64"])
+def test_running_sums(axis: int, exclusive: str, reverse: str, dtype: str) -> None:
+    op = f"ge.cumsum {{axis = {axis}, exclusive = {exclusive}, reverse = {reverse}}}"
+    check_levels(function({"x": f"5x70x3x{dtype}"}, op, [f"5x70x3x{dtype}"]), ("O0", "O2"))
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_hardmax(axis: int, dtype: str) -> None:
+    check_levels(function({"x": f"3x40x6x{dtype}"}, f"ge.hardmax {{axis = {axis}}}", [f"3x40x6x{dtype}"]), ("O0", "O2"))
+
+
+@pytest.mark.parametrize("kind", ["i32", "i64"])
+@pytest.mark.parametrize(("dim", "index"), [(0, "9x5x7"), (1, "4x3x7"), (2, "4x5x1"), (1, "2x9x6")])
+def test_elements_by_index(dim: int, index: str, kind: str) -> None:
+    rng = np.random.default_rng(1)
+    shape = [int(d) for d in index.split("x")]
+    n = (4, 5, 7)[dim]
+    inputs = {
+        "x": rng.normal(size=(4, 5, 7)).astype(np.float32),
+        "i": rng.integers(-n, n, shape).astype(np.int32 if kind == "i32" else np.int64),
+    }
+    text = function({"x": "4x5x7xf32", "i": f"{index}x{kind}"}, f"ge.gather_elements {{dim = {dim}}}", [f"{index}xf32"])
+    check_levels(text, ("O0", "O2"), inputs=inputs)
+
+
+@pytest.mark.parametrize("reduction", ["none", "add", "mul", "max", "min"])
+@pytest.mark.parametrize(("axis", "index"), [(0, "9x5x7"), (1, "4x3x7"), (2, "4x5x2")])
+def test_scattered_elements(axis: int, index: str, reduction: str) -> None:
+    rng = np.random.default_rng(2)
+    shape = [int(d) for d in index.split("x")]
+    n = (4, 5, 7)[axis]
+    inputs = {
+        "x": rng.normal(size=(4, 5, 7)).astype(np.float32),
+        "i": rng.integers(-n, n, shape),
+        "u": rng.normal(size=shape).astype(np.float32),
+    }
+    types = {"x": "4x5x7xf32", "i": f"{index}xi64", "u": f"{index}xf32"}
+    op = f'ge.scatter_elements {{axis = {axis}, reduction = "{reduction}"}}'
+    check_levels(function(types, op, ["4x5x7xf32"]), ("O0", "O2"), inputs=inputs)
+
+
+@pytest.mark.parametrize("reduction", ["none", "add"])
+@pytest.mark.parametrize(("depth", "updates"), [(1, "6x5x700"), (2, "6x700"), (3, "6")])
+def test_scattered_rows(depth: int, updates: str, reduction: str) -> None:
+    rng = np.random.default_rng(3)
+    limits = np.array([4, 5, 700])[:depth]
+    inputs = {
+        "x": rng.normal(size=(4, 5, 700)).astype(np.float32),
+        "i": rng.integers(-limits, limits, (6, depth)),
+        "u": rng.normal(size=[int(d) for d in updates.split("x")]).astype(np.float32),
+    }
+    types = {"x": "4x5x700xf32", "i": f"6x{depth}xi64", "u": f"{updates}xf32"}
+    op = f'ge.scatter_nd {{reduction = "{reduction}"}}'
+    check_levels(function(types, op, ["4x5x700xf32"]), ("O0", "O2"), inputs=inputs)
+
+
+@pytest.mark.parametrize(
+    ("batch", "index", "result"), [(0, "6x2", "6x3x8"), (1, "4x6x1", "4x6x3x8"), (0, "2x3x3", "2x3x8")]
+)
+def test_gather_nd(batch: int, index: str, result: str) -> None:
+    rng = np.random.default_rng(4)
+    shape = [int(d) for d in index.split("x")]
+    limits = np.array([4, 5, 3, 8])[batch : batch + shape[-1]]
+    inputs = {"x": rng.normal(size=(4, 5, 3, 8)).astype(np.float32), "i": rng.integers(-limits, limits, shape)}
+    text = function(
+        {"x": "4x5x3x8xf32", "i": f"{index}xi64"}, f"ge.gather_nd {{batch_dims = {batch}}}", [f"{result}xf32"]
+    )
+    check_levels(text, ("O0", "O2"), inputs=inputs)
+
+
+@pytest.mark.parametrize(
+    ("axis", "batch", "index", "result"), [(1, 1, "4x6", "4x6x3x8"), (2, 1, "4x6", "4x5x6x8"), (3, 2, "4x5x2", "4x5x3x2"),
+                                           (-1, 0, "2x2", "4x5x3x2x2")]
+)  # fmt: skip
+def test_gather_with_batches(axis: int, batch: int, index: str, result: str) -> None:
+    rng = np.random.default_rng(5)
+    shape = [int(d) for d in index.split("x")]
+    n = (4, 5, 3, 8)[axis]
+    for kind in ("i64", "i32"):
+        given = rng.integers(-n, n, shape).astype(np.int32 if kind == "i32" else np.int64)
+        inputs = {"x": rng.normal(size=(4, 5, 3, 8)).astype(np.float32), "i": given}
+        op = f"ge.gather {{axis = {axis}, batch_dims = {batch}}}"
+        check_levels(
+            function({"x": "4x5x3x8xf32", "i": f"{index}x{kind}"}, op, [f"{result}xf32"]), ("O0", "O2"), inputs=inputs
+        )
