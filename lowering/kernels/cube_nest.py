@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from gedialect.binary.kernel import contiguous
 from gedialect.ir.dtypes import BY_NAME
 from gedialect.targets import Target
 from lowering.kernels.builder import Affine, KernelBuilder, TileRef
@@ -27,12 +28,21 @@ class At:
 
 
 @dataclass(frozen=True)
+class Held:
+    """An operand, or a part of one, in L1: a tile, and the size and stride in it of each of the operand's axes."""
+
+    tile: TileRef
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Place:
     """The state of the walk: positions on the axes, operands in L1, whether the innermost loop repeats."""
 
     at: tuple[tuple[Axis, At], ...] = ()
-    a: TileRef | None = None
-    b: TileRef | None = None
+    a: Held | None = None
+    b: Held | None = None
     bias_row: TileRef | None = None
     bias: TileRef | None = None
     repeats: bool = False
@@ -158,22 +168,41 @@ class Nest:
             s = self._hoist_bias(s, self.p.bias)
         return s
 
-    def _load_a(self, s: Place, c0: Affine, c: int) -> TileRef:
-        """Rows x columns x channels of the tile or panel, all planes: [planes, H, W, c] in L1."""
+    def _load_a(self, s: Place, c0: Affine, c: int) -> Held:
+        """[planes, H, W, c]: rows, columns and channels that the tile or panel reads, of all planes."""
         access = self.p.a.access
         planes = max(self.p.planes, 1)
         rows, cols = s["R"], s["Q"]
         shape = (planes, rows.span.held, cols.span.held, c)
         offset = self._offset(self.p.a, s) + rows.held * access.strides[-3] + cols.held * access.strides[-2]
-        return self._load(self.p.a, offset + c0 * access.strides[-1], shape, access.strides[-4:], "a", s)
+        strides = access.strides[-4:]
+        order = self._order(self.p.a, shape, strides)
+        if self.p.window is None and order.index(1) + 1 != order.index(2):
+            order = [0, 1, 2, 3]  # rows and columns must be one axis of the matrix
+        return self._load(self.p.a, offset + c0 * strides[-1], shape, strides, order, "a", s)
 
-    def _load_b(self, s: Place, c0: Affine, c: int) -> TileRef:
-        """[planes, kh, kw, c, n] of the panel of columns in L1."""
+    def _load_b(self, s: Place, c0: Affine, c: int) -> Held:
+        """[planes, taps, c, n]: the panel of columns."""
         access = self.p.b.access
         n = s["N"] if self.plan.b_whole else s["n"]
+        *_, kh, kw, _, _ = access.shape
         shape = (*access.shape[-5:-2], c, n.span.size)
         offset = self._offset(self.p.b, s) + self._column(s, whole=self.plan.b_whole) * access.strides[-1]
-        return self._load(self.p.b, offset + c0 * access.strides[-2], shape, access.strides[-5:], "b", s)
+        strides = access.strides[-5:]
+        order = self._order(self.p.b, shape, strides)
+        apart = kh > 1 and kw > 1 and order.index(1) + 1 != order.index(2)
+        if apart or k_steps(self.plan, self.p, min(c, self.plan.chunk))[0] > 1:
+            order = [0, 1, 2, 3, 4]
+        held = self._load(self.p.b, offset + c0 * strides[-2], shape, strides, order, "b", s)
+        plane, row, col, channel, column = held.strides
+        return Held(held.tile, (shape[0], kh * kw, c, shape[-1]), (plane, col if kw > 1 else row, channel, column))
+
+    def _order(self, read: Read, shape: tuple[int, ...], strides: tuple[int, ...]) -> list[int]:
+        """Axes from the outermost in L1: GM's own order for types that a load into L0 transposes at no cost."""
+        axes = list(range(len(shape)))
+        if read.dtype.itemsize == 2:
+            axes.sort(key=lambda i: -abs(strides[i]) if shape[i] > 1 else 0)
+        return axes
 
     def _column(self, s: Place, *, whole: bool = False) -> Affine:
         return s["N"].out if whole else s["N"].out + s["n"].out
@@ -186,13 +215,29 @@ class Nest:
         return offset
 
     def _load(
-        self, read: Read, offset: Affine, shape: tuple[int, ...], strides: Sequence[int], name: str, s: Place
-    ) -> TileRef:
-        tile = self.k.alloc("l1", shape, read.dtype, buffers=2 if s.repeats else 1, name=name)
-        dims, outer, inner = paired(shape, strides, tile.strides)
-        gm = self.k.gm(self.args[read.arg]).view(offset, dims, outer)
-        self.k.load(tile if (dims, inner) == (tile.shape, tile.strides) else tile.view(0, dims, inner), gm)
-        return tile
+        self,
+        read: Read,
+        offset: Affine,
+        shape: tuple[int, ...],
+        strides: Sequence[int],
+        order: Sequence[int],
+        name: str,
+        s: Place,
+    ) -> Held:
+        """A strided box of a kernel argument in L1, its axes there in ``order``."""
+        stored = tuple(shape[i] for i in order if shape[i] > 1) or (1,)
+        tile = self.k.alloc("l1", stored, read.dtype, buffers=2 if s.repeats else 1, name=name)
+        inner = [0] * len(shape)
+        step = 1
+        for i in reversed(order):
+            inner[i] = step
+            step *= shape[i]
+        dims, far, near = paired(shape, strides, inner)
+        if (far, near) == ((1,), (1,)):
+            dims, far, near = stored, tile.strides, tile.strides
+        gm = self.k.gm(self.args[read.arg]).view(offset, dims, far)
+        self.k.load(tile if (dims, near) == (tile.shape, tile.strides) else tile.view(0, dims, near), gm)
+        return Held(tile, shape, tuple(inner))
 
     # bias: a row in L1, then BT for as many columns as fit
     def _hoist_bias(self, s: Place, bias: Read) -> Place:
@@ -221,7 +266,7 @@ class Nest:
 
     def _bias_row(self, s: Place, bias: Read, column: Affine, n: int) -> TileRef:
         offset = self._offset(bias, s) + column * bias.access.strides[-1]
-        return self._load(bias, offset, (n,), bias.access.strides[-1:], "bias", s)
+        return self._load(bias, offset, (n,), bias.access.strides[-1:], [0], "bias", s).tile
 
     # ------------------------------------------------------------------ one tile
     def tile(self, s: Place) -> None:
@@ -254,6 +299,8 @@ class Nest:
         offset = offset + self._column(s) * access.strides[-1]
         n = acc.shape[1]
         dims, outer, inner = paired((rows, cols, n), access.strides[-3:], (cols * n, n, 1))
+        if (outer, inner) == ((1,), (1,)):
+            dims, outer, inner = acc.shape, acc.strides, acc.strides
         source = acc if (dims, inner) == (acc.shape, acc.strides) else acc.view(0, dims, inner)
         e = p.epilogue
         self.k.fixpipe(self.k.gm("y0").view(offset, dims, outer), source, relu=e.relu, slope=e.slope)
@@ -301,7 +348,7 @@ class Nest:
 class _Steps:
     """The steps of one chunk: load3d or load2d of a, load2d of b, mmad."""
 
-    def __init__(self, nest: Nest, s: Place, acc: TileRef, bias: TileRef | None, a: TileRef, b: TileRef):
+    def __init__(self, nest: Nest, s: Place, acc: TileRef, bias: TileRef | None, a: Held, b: Held):
         self.nest = nest
         self.k = nest.k
         self.s = s
@@ -374,23 +421,24 @@ class _Steps:
             left = k.alloc("l0a", (m, size), p.a.dtype, buffers=buffers, name="a0")
             right = k.alloc("l0b", (size, n), p.b.dtype, buffers=buffers, name="b0")
         self._load_a(left, plane, t0, t1, a_from, c)
-        _, kh, kw, b_c, wide = self.b.shape
-        column = self.s["n"].out if self.nest.plan.b_whole else ZERO
-        start = (b_from + (plane * kh * kw + t0) * b_c) * wide + column
-        k.load2d(right, _part(self.b, start, (size, n), (wide, 1)))
+        b_plane, b_tap, b_c, b_n = self.b.strides
+        start = b_from * b_c + (plane * b_plane + t0 * b_tap)
+        if self.nest.plan.b_whole:
+            start = start + self.s["n"].out * b_n
+        k.load2d(right, _part(self.b.tile, start, (size, n), (b_c, b_n)))
         k.mmad(self.acc, left, right, self.bias if first else None, init=first)
 
     def _load_a(self, left: TileRef, plane: int, t0: int, t1: int, c0: Affine, c: int) -> None:
         p, k, a = self.nest.p, self.k, self.a
-        _, high, wide, channels = a.shape
+        a_plane, a_row, a_col, a_c = a.strides
         row, col = self.s["R"].span, self.s["Q"].span
-        start = c0 + plane * high * wide * channels
+        start = c0 * a_c + plane * a_plane
         if p.window is None:
-            start = start + self.s["r"].out * (wide * channels)
-            k.load2d(left, _part(a, start, left.shape, (channels, 1)))
+            step = a_col if a.shape[2] > 1 else a_row
+            k.load2d(left, _part(a.tile, start + self.s["r"].out * a_row, left.shape, (step, a_c)))
             return
         w = p.window
-        src = _part(a, start, (high, wide, c), (wide * channels, channels, 1))
+        src = _part(a.tile, start, (*a.shape[1:3], c), (a_row, a_col, a_c))
         k.load3d(
             left, src, w.kernel, (t0, t1), col.size, strides=w.strides, dilations=w.dilations,
             pads=(row.before, row.after, col.before, col.after), h_out0=row.out0, w_out0=col.out0,
@@ -398,6 +446,11 @@ class _Steps:
 
 
 def _part(tile: TileRef, start: Affine, shape: Sequence[int], strides: Sequence[int]) -> TileRef:
+    """A view of ``tile``: itself if it is all of it."""
+    shape, packed = tuple(shape), contiguous(tuple(shape))
+    strides = tuple(w if n == 1 else s for n, s, w in zip(shape, strides, packed, strict=True))
+    if shape == tile.shape and strides == packed and not start.const and not start.terms:
+        return tile
     return tile.view(start, shape, strides)
 
 

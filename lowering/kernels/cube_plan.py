@@ -14,7 +14,7 @@ from math import ceil, prod
 
 from gedialect.errors import GeError
 from gedialect.targets import Target
-from lowering.kernels.cube import Problem, Window, balanced
+from lowering.kernels.cube import Problem, Read, Window, balanced
 
 L1_SHARE = 0.92
 """Part of L1 that tiles may fill by the estimate; the rest is the bias, alignment and fragmentation."""
@@ -71,7 +71,7 @@ def choose(problem: Problem, target: Target, cores: int) -> Plan:
         if plan is not None and (best is None or plan.cycles < best.cycles):
             best = plan
     if best is None:
-        raise GeError("no tile of this product fits L1", code="GE1403")
+        raise GeError("no tile of this product fits L1", code="GE1402")
     return best
 
 
@@ -259,15 +259,23 @@ def _price(
     b_bytes = terms[1] * c * min(p.n_panel, problem.n)
     a_parts, b_parts = 1 if p.a_whole else chunks, 1 if p.b_whole else chunks
     moved = loads[0] * a_bytes + loads[1] * b_bytes
+    a_bytes, b_bytes = a_bytes * _turning(problem.a, target), b_bytes * _turning(problem.b, target)
     first = target.transfer_cycles("gm_to_l1", a_bytes // a_parts) + target.transfer_cycles(
         "gm_to_l1", b_bytes // b_parts
     )
-    mte2 = target.transfer_cycles("gm_to_l1", moved) + ISSUE * (loads[0] * a_parts + loads[1] * b_parts)
+    mte2 = target.transfer_cycles("gm_to_l1", loads[0] * a_bytes + loads[1] * b_bytes)
+    mte2 += ISSUE * (loads[0] * a_parts + loads[1] * b_parts)
     mte2 = max(mte2, target.chip_cycles(moved * p.blocks, l2=True))
     out = target.transfer_cycles("l0c_to_gm", m * p.n * problem.epilogue.dtype.itemsize)
     serial = steps * ISSUE if tiles == 1 else 0.0
     overlapped = max(cube, mte1, mte2, tiles * out)
     return overlapped + first + out + serial + target.gm.read_latency + tiles * ISSUE + p.blocks * BLOCK
+
+
+def _turning(read: Read, target: Target) -> int:
+    """How much longer a load takes that turns its matrix: blocks of one element, unless L0 turns it later."""
+    turned = read.access.strides[-1] not in (0, 1) and read.access.shape[-1] > 1
+    return target.vector.block_bytes // read.dtype.itemsize if turned and read.dtype.itemsize != 2 else 1
 
 
 __all__ = ["Axis", "Plan", "choose", "fit", "held", "k_steps", "moves_with"]
