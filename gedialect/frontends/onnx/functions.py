@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,16 @@ def _schema_has_body(domain: str, op_type: str, version: int) -> bool:
     return schema is not None and bool(schema.has_function or schema.has_context_dependent_function)
 
 
+def check_text(nodes: Iterable[NodeProto], named: Iterable[onnx.ValueInfoProto | onnx.TensorProto]) -> None:
+    """GE1003 if a name is not UTF-8 text, which protobuf then hands out as bytes."""
+    try:
+        for node in nodes:
+            "".join((node.op_type, node.domain, node.name, *node.input, *node.output))
+        "".join(value.name for value in named)
+    except TypeError:
+        raise GeError("a name in the model is not UTF-8 text", code="GE1003", hint="the file is damaged") from None
+
+
 BRANCH = ("", "If")
 
 
@@ -59,6 +69,7 @@ def check_supported(importer: Importer, nodes: Sequence[NodeProto], *, branches:
     work: list[tuple[Sequence[NodeProto], Mapping[str, int]]] = [(nodes, importer.opsets)]
     while work:
         batch, opsets = work.pop()
+        check_text(batch, ())
         for proto in batch:
             domain = _domain(proto.domain)
             key = (domain, proto.op_type, opsets.get(domain, 0))

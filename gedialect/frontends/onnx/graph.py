@@ -54,9 +54,7 @@ class Importer:
             # files of IR version 2 and before have no opset import: opset 1
             self.opsets.setdefault("", 1)
         graph = self.model.graph
-        check_text(graph.node, (*graph.input, *graph.output, *graph.initializer))
-        for function in self.model.functions:
-            check_text(function.node, ())
+        functions.check_text(graph.node, (*graph.input, *graph.output, *graph.initializer))
         nodes = sorted_nodes(graph.node, self._outer_names(graph))
         functions.check_supported(self, nodes)
         scope: Scope = {}
@@ -106,7 +104,7 @@ class Importer:
             if spec is None:
                 raise GeError(
                     f"the rank of input {value.name!r} is unknown",
-                    code="GE1004",
+                    code="GE1014",
                     hint=f'give its shape: --input-shape "{value.name}:1,..."',
                 )
             types.append(tensor_type(spec))
@@ -210,22 +208,12 @@ class Importer:
         graph = node.attr("then_branch" if condition.reshape(-1)[0] else "else_branch")
         if not isinstance(graph, GraphProto):
             raise GeError("a branch is missing", code="GE1005")
-        check_text(graph.node, (*graph.output, *graph.initializer))
+        functions.check_text(graph.node, (*graph.output, *graph.initializer))
         inner = dict(scope)
         for tensor in graph.initializer:
             inner[tensor.name] = self.ctx.reader.read(tensor)
         self.convert(sorted_nodes(graph.node, set(inner)), inner, opsets, attributes, depth)
         return [inner.get(o.name) for o in graph.output]
-
-
-def check_text(nodes: Iterable[NodeProto], named: Iterable[onnx.ValueInfoProto | onnx.TensorProto]) -> None:
-    """GE1003 if a name is not UTF-8 text, which protobuf then hands out as bytes."""
-    try:
-        for node in nodes:
-            "".join((node.op_type, node.domain, node.name, *node.input, *node.output))
-        "".join(value.name for value in named)
-    except TypeError:
-        raise GeError("a name in the model is not UTF-8 text", code="GE1003", hint="the file is damaged") from None
 
 
 def _resolve(proto: NodeProto, outer: Attributes) -> dict[str, AttributeProto]:
