@@ -12,6 +12,7 @@ from xdsl.traits import Pure
 from gedialect.dialects.ge.attrs import SplatAttr
 from gedialect.dialects.ge.base import FLOATS, INTS, Attrs, FusionClass, GeOp, to_attr
 from gedialect.dialects.ge.constant import DENSE_LIMIT, ConstantOp
+from gedialect.errors import GeError
 from gedialect.ir.lazy import np
 from gedialect.ir.spec import DYNAMIC, Spec, spec_of
 from gedialect.ir.weights import read_constant
@@ -70,18 +71,26 @@ def fold(op: GeOp) -> Folded | None:
             return None
         if any(spec_of(c.y.type).nbytes > 64 * OPERAND_LIMIT for c in known):
             return None
-        return [_constant(a) for a in _evaluate(op, attrs, known)]
+        arrays = _evaluate(op, attrs, known)
+        return None if arrays is None else [_constant(a) for a in arrays]
     return _fold_splats(op, attrs, known)
 
 
-def _evaluate(op: GeOp, attrs: Attrs, constants: list[ConstantOp]) -> list[Any]:
-    arrays = {v: read_constant(c.value, spec_of(c.y.type)) for v, c in zip(op.operands, constants, strict=True)}
+def _evaluate(op: GeOp, attrs: Attrs, constants: list[ConstantOp]) -> list[Any] | None:
+    """The results; None where the weights are elsewhere, or the constants are out of range (an error of the run)."""
+    try:
+        arrays = {v: read_constant(c.value, spec_of(c.y.type)) for v, c in zip(op.operands, constants, strict=True)}
+    except GeError:
+        return None
     groups = [
         None if g is None else arrays[g] if isinstance(g, SSAValue) else [arrays[v] for v in g]
         for g in op.operand_groups()
     ]
-    with np.errstate(all="ignore"):
-        results: Any = type(op).evaluate(attrs, *groups)
+    try:
+        with np.errstate(all="ignore"):
+            results: Any = type(op).evaluate(attrs, *groups)
+    except (GeError, ArithmeticError, IndexError, ValueError):
+        return None
     return [np.asarray(a) for a in (results if isinstance(results, tuple) else (results,))]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 

@@ -298,8 +298,11 @@ class Context:
                 return None
         if not foldable(cls) or any(not r.is_static or r.nbytes > DENSE_LIMIT for r in results):
             return None
-        with np.errstate(all="ignore"):
-            found: Any = cls.evaluate(Attrs(attrs, results), *[_each(self.known, g) for g in groups])
+        try:
+            with np.errstate(all="ignore"):
+                found: Any = cls.evaluate(Attrs(attrs, results), *[_each(self.known, g) for g in groups])
+        except (ArithmeticError, IndexError, TypeError, ValueError) as e:
+            raise GeError(f"{cls.name} of constants fails: {e}", code="GE1005") from None
         values = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
         return [Const(s, array=np.asarray(a)) for s, a in zip(results, values, strict=True)]
 

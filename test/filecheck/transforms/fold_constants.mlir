@@ -57,3 +57,19 @@ func.func @reduced() -> tensor<1xf32> {
   %sum = ge.reduce_sum(%one) {axes = [0], keep_dims = true} : (tensor<3xf32>) -> tensor<1xf32>
   func.return %sum : tensor<1xf32>
 }
+
+// -----
+// Not folded: random numbers, a result of a weight whose file is elsewhere, an index that is out of range.
+// CHECK-LABEL: func.func @left_alone
+// CHECK: ge.bernoulli
+// CHECK: ge.reduce_sum
+// CHECK: ge.gather
+func.func @left_alone() -> (tensor<2xf32>, tensor<f32>, tensor<1xf32>) {
+  %half = ge.constant dense<5.0e-01> : tensor<2xf32>
+  %random = ge.bernoulli(%half) {seed = 1.0} : (tensor<2xf32>) -> tensor<2xf32>
+  %w = ge.constant #ge.weight<"missing.bin", 0, 4000> : tensor<1000xf32>
+  %sum = ge.reduce_sum(%w) {axes = [0], keep_dims = false} : (tensor<1000xf32>) -> tensor<f32>
+  %at = ge.constant dense<7> : tensor<1xi64>
+  %far = ge.gather(%half, %at) {axis = 0, batch_dims = 0} : (tensor<2xf32>, tensor<1xi64>) -> tensor<1xf32>
+  func.return %random, %sum, %far : tensor<2xf32>, tensor<f32>, tensor<1xf32>
+}

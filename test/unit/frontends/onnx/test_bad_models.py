@@ -104,6 +104,7 @@ def test_operands_that_do_not_fit():
     fails(model([node("Relu", [])], X, ["y"]), "GE1005", "missing")
     fails(model([node("Softmax", ["x"], axis=7)], X, ["y"]), "GE1005", "axis")
     fails(model([node("Softmax", ["x"], axis="1")], X, ["y"]), "GE1005", "axis")
+    fails(model([node("Gather", ["t", "i"])], X, ["y"], weights={"t": floats(2), "i": i64(7)}), "GE1006")
     fails(model([node("Conv", ["x", "w"])], {**X, "w": floats(1, 3, 3, 3)}, ["y"]), "GE1005", "rank")
 
 
@@ -113,7 +114,7 @@ def test_input_shapes_that_do_not_fit():
     fails(m, "GE1004", "x:2,4", shapes={"x": [2, 4]})
     fails(m, "GE1004", "x:2", shapes={"x": [2]})
     unranked = model([node("Relu", ["x"])], {"x": helper.make_tensor_value_info("x", 1, None)}, ["y"])
-    fails(unranked, "GE1004", "--input-shape")
+    fails(unranked, "GE1014", "--input-shape")
     import_model(unranked, {"x": [2]})
 
 
