@@ -115,7 +115,7 @@ def _line_fits(op: GeOp) -> bool:
     if x.rank == 0 or any(0 in s.shape for s in specs):
         return False
     dtypes = [s.dtype.name for s in specs]
-    axis = next(attrs[a] for a in ("dimension", "dim", "axis") if attrs.get(a) is not None) % x.rank
+    axis: int = next(attrs[a] for a in ("dimension", "dim", "axis") if attrs.get(a) is not None) % x.rank
     n, size = x.shape[axis], x.dtype.itemsize
     match op.name:
         case "ge.arg_max" | "ge.arg_min":
@@ -146,7 +146,7 @@ def _scatter_fits(op: GeOp) -> bool:
         return False
     if op.name == "ge.scatter_nd":
         return x.rank == index.rank == 2 and index.shape[1] == 1
-    axis = op.attrs().axis % x.rank
+    axis: int = op.attrs().axis % x.rank
     return all(a == b for i, (a, b) in enumerate(zip(x.shape, index.shape, strict=True)) if i != axis)
 
 
@@ -225,7 +225,7 @@ def merge_vector(a: Group, b: Group) -> Group | None:
         domain = broadcast(a.domain, b.domain)
     except GeError:
         return None
-    ops = {*a.ops, *b.ops}
+    ops: set[Operation] = {*a.ops, *b.ops}
     reduced = a.reduced | b.reduced
     if not _aligned(a, b) or not _aligned(b, a):
         return None

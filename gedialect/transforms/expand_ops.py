@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -81,7 +81,7 @@ def _expanded(op: GeOp, made: list[Operation]) -> list[SSAValue] | None:
         made += builder.created
         return None
     made += builder.created
-    values: list[SSAValue] = list(result) if isinstance(result, tuple) else [result]
+    values: list[Any] = [*result] if isinstance(result, tuple) else [result]
     if any(v.type != r.type for v, r in zip(values, op.results, strict=True)):
         return None
     for new in list(builder.created):

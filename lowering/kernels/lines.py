@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from xdsl.ir import SSAValue
+
 from gedialect.dialects.ge.attrs import KernelAttr
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.fusion import FusionOp
@@ -67,7 +69,7 @@ def lines_of(fusion: FusionOp) -> Lines:
     """The one op of the group."""
     op = next(o for o in fusion.body.block.ops if isinstance(o, GeOp) and o.name in AXIS)
     shape = spec_of(op.operands[0].type).shape
-    axis = op.attrs()[AXIS[op.name]] % len(shape)
+    axis: int = op.attrs()[AXIS[op.name]] % len(shape)
     return Lines(op, prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
 
 
@@ -88,7 +90,7 @@ def select(fusion: FusionOp, target: Target) -> KernelAttr:
 def lower(fusion: FusionOp, name: str, kernel: KernelAttr, target: Target) -> KernelOp:
     """The kernel; see ``vector.lower`` for its arguments."""
     lines = lines_of(fusion)
-    order = {v: i for i, v in enumerate(fusion.body.block.args)}
+    order: dict[SSAValue, int] = {v: i for i, v in enumerate(fusion.body.block.args)}
     args = [
         *(Arg(f"x{i}", spec_of(v.type).dtype, spec_of(v.type).nbytes) for i, v in enumerate(fusion.operands)),
         *(Arg(f"y{i}", spec_of(r.type).dtype, spec_of(r.type).nbytes, "out") for i, r in enumerate(fusion.results)),
@@ -137,7 +139,7 @@ class _Writer:
                 self._store(0, self._running_sum(x, bool(attrs.exclusive), bool(attrs.reverse), buffers), at)
             case _:
                 index = spec_of(op.operands[1].type)
-                count = index.shape[attrs.dim]
+                count = index.shape[int(attrs.dim)]
                 ids = self._load(1, count, index.dtype, at, size, buffers)
                 y = k.alloc("ub", (*size, count), source, buffers=buffers, name="y")
                 k.vgather_elems(y, x, ids)

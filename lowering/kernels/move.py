@@ -7,7 +7,7 @@ and a copy, or one copy per piece that repeats an edge or a mirror image. ``gath
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import Any, cast
@@ -68,7 +68,7 @@ def analyse(fusion: FusionOp) -> list[Copy | Gather]:
     reads: dict[SSAValue, tuple[int, Access]] = {
         a: (i, Access.contiguous(spec_of(a.type).shape)) for i, a in enumerate(block.args)
     }
-    made: dict[SSAValue, list[Any]] = {}
+    made: dict[SSAValue, Sequence[Copy | Gather]] = {}
     scalars: dict[SSAValue, Scalar] = {}
     for op in block.ops:
         if isinstance(op, YieldOp):
@@ -93,10 +93,13 @@ def analyse(fusion: FusionOp) -> list[Copy | Gather]:
 
 
 def _result(
-    index: int, value: SSAValue, reads: dict[SSAValue, tuple[int, Access]], made: dict[SSAValue, list[Any]]
+    index: int,
+    value: SSAValue,
+    reads: dict[SSAValue, tuple[int, Access]],
+    made: dict[SSAValue, Sequence[Copy | Gather]],
 ) -> list[Copy | Gather]:
     if value in made:
-        return [c(index) for c in made[value]]
+        return [replace(c, result=index) for c in made[value]]
     arg, source = reads[value]
     return [Copy(index, Access.contiguous(source.shape), arg, source)]
 
@@ -107,12 +110,12 @@ def _read(value: SSAValue, reads: dict[SSAValue, tuple[int, Access]]) -> tuple[i
     return arg, access if whole is None else whole
 
 
-def _concat(op: GeOp, reads: dict[SSAValue, tuple[int, Access]]) -> list[Any]:
+def _concat(op: GeOp, reads: dict[SSAValue, tuple[int, Access]]) -> list[Copy]:
     shape = spec_of(op.results[0].type).shape
-    axis = op.attrs().concat_dim % len(shape)
+    axis: int = op.attrs().concat_dim % len(shape)
     whole = Access.contiguous(shape)
     at = 0
-    copies: list[Any] = []
+    copies: list[Copy] = []
     for v in op.operands:
         n = spec_of(v.type).shape[axis]
         arg, source = _read(v, reads)
@@ -123,11 +126,11 @@ def _concat(op: GeOp, reads: dict[SSAValue, tuple[int, Access]]) -> list[Any]:
             if split is None:
                 raise GeError("a concat operand cannot be read by strides", code="GE1902")
             target = split
-        copies.append(lambda r, arg=arg, source=source, target=target: Copy(r, target, arg, source))
+        copies.append(Copy(-1, target, arg, source))
     return copies
 
 
-def _pad(op: GeOp, reads: dict[SSAValue, tuple[int, Access]], scalars: dict[SSAValue, Scalar]) -> list[Any]:
+def _pad(op: GeOp, reads: dict[SSAValue, tuple[int, Access]], scalars: dict[SSAValue, Scalar]) -> list[Copy]:
     spec = spec_of(op.results[0].type)
     x = spec_of(op.operands[0].type)
     pads, mode = op.attrs().paddings, op.attrs().mode
@@ -139,7 +142,7 @@ def _pad(op: GeOp, reads: dict[SSAValue, tuple[int, Access]], scalars: dict[SSAV
     if mode != "constant":
         places = [_padded_places(n, pads[i], pads[rank + i], mode) for i, n in enumerate(x.shape)]
         return _pieces(arg, source, target, [strides_of(p) for p in places])
-    regions: list[Any] = []
+    regions: list[Copy] = []
     outer = target
     for axis in range(rank):  # slabs before and after the data along each axis
         begin, end = pads[axis], pads[axis + rank]
@@ -148,9 +151,9 @@ def _pad(op: GeOp, reads: dict[SSAValue, tuple[int, Access]], scalars: dict[SSAV
         for start, n in ((0, begin), (begin + x.shape[axis], end)):
             if n:
                 slab = outer.slice(axis, start, n)
-                regions.append(lambda r, slab=slab: Copy(r, slab, fill=fill))
+                regions.append(Copy(-1, slab, fill=fill))
         outer = outer.slice(axis, begin, x.shape[axis])
-    return [lambda r, t=outer: Copy(r, t, arg, source), *regions]
+    return [Copy(-1, outer, arg, source), *regions]
 
 
 def _padded_places(n: int, begin: int, end: int, mode: str) -> list[int]:
@@ -174,26 +177,28 @@ def strides_of(places: Sequence[int]) -> list[tuple[int, int, int, int]]:
     return found
 
 
-def _pieces(arg: int, source: Access, target: Access, runs: Sequence[Sequence[tuple[int, int, int, int]]]) -> list[Any]:
+def _pieces(
+    arg: int, source: Access, target: Access, runs: Sequence[Sequence[tuple[int, int, int, int]]]
+) -> list[Copy]:
     """A copy for each combination of the axes' runs."""
-    copies: list[Any] = []
+    copies: list[Copy] = []
     for choice in product(*runs):
         piece, read = target, source
         for axis, (at, count, first, step) in enumerate(choice):
             piece = piece.slice(axis, at, count)
             read = read.slice(axis, first, count, step)
-        copies.append(lambda r, piece=piece, read=read: Copy(r, piece, arg, read))
+        copies.append(Copy(-1, piece, arg, read))
     return copies
 
 
-def _gather(op: GeOp, reads: dict[SSAValue, tuple[int, Access]]) -> Any:
+def _gather(op: GeOp, reads: dict[SSAValue, tuple[int, Access]]) -> Gather:
     x, indices = (spec_of(v.type) for v in op.operands)
-    axis = (op.attrs().axis or 0) % x.rank
+    axis: int = (op.attrs().axis or 0) % x.rank
     (table, t), (index, i) = reads[op.operands[0]], reads[op.operands[1]]
     if not t.is_contiguous or not i.is_contiguous or t.offset or i.offset:
         raise GeError("gather reads whole operands", code="GE1902")
     outer, width = prod(x.shape[:axis]), prod(x.shape[axis + 1 :])
-    return lambda r: Gather(r, table, index, outer, x.shape[axis], width, indices.size)
+    return Gather(-1, table, index, outer, x.shape[axis], width, indices.size)
 
 
 # ---------------------------------------------------------------------- tiling and code

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.ir import SSAValue
+
 from gedialect.dialects.ge.attrs import KernelAttr
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.fusion import FusionOp
@@ -33,7 +35,7 @@ def select(fusion: FusionOp, target: Target) -> KernelAttr:
     room = target.size("ub") // 8 // max(x.dtype.itemsize, 8)
     cores = target.cores.vector
     if op.name == "ge.scatter_elements":
-        axis = op.attrs().axis % x.rank
+        axis: int = op.attrs().axis % x.rank
         lines = max(prod(x.shape[:axis]), prod(x.shape[axis + 1 :]))
         return KernelAttr.get(
             "move", [min(room, max(x.shape[axis], spec_of(op.operands[1].type).shape[axis]))], min(cores, lines)
@@ -45,7 +47,7 @@ def select(fusion: FusionOp, target: Target) -> KernelAttr:
 def lower(fusion: FusionOp, name: str, kernel: KernelAttr, target: Target) -> KernelOp:
     """The kernel; see ``vector.lower`` for its arguments."""
     op = _op(fusion)
-    order = {v: i for i, v in enumerate(fusion.body.block.args)}
+    order: dict[SSAValue, int] = {v: i for i, v in enumerate(fusion.body.block.args)}
     args = [
         *(Arg(f"x{i}", spec_of(v.type).dtype, spec_of(v.type).nbytes) for i, v in enumerate(fusion.operands)),
         Arg("y0", spec_of(fusion.results[0].type).dtype, spec_of(fusion.results[0].type).nbytes, "out"),
@@ -99,7 +101,7 @@ def _rows(k: KernelBuilder, op: GeOp, names: Sequence[str], tile: Sequence[int])
 def _elements(k: KernelBuilder, op: GeOp, names: Sequence[str], tile: Sequence[int]) -> None:
     """x as [outer, n, inner], indices and updates as [outer, count, inner]."""
     x, indices = spec_of(op.operands[0].type), spec_of(op.operands[1].type)
-    axis = op.attrs().axis % x.rank
+    axis: int = op.attrs().axis % x.rank
     outer, n, inner = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
     count = indices.shape[axis]
     mode = MODES[op.attrs().reduction]

@@ -48,13 +48,13 @@ def select(fusion: FusionOp, target: Target) -> KernelAttr:
     if tile_bytes(program, [*row, *chunks]) > budget:
         longest = max(range(len(reduced)), key=lambda i: reduced[i], default=-1)
         if longest < 0:
-            raise GeError("one element's values do not fit into UB", code="GE1403")
+            raise GeError("one element's values do not fit into UB", code="GE1402")
 
         def fits(n: int) -> bool:
             return tile_bytes(program, [*row, *(n if i == longest else c for i, c in enumerate(chunks))]) <= budget
 
         if not fits(1):
-            raise GeError("the reduced axes are too many for one chunk", code="GE1403")
+            raise GeError("the reduced axes are too many for one chunk", code="GE1402")
         chunks[longest] = _largest(reduced[longest], fits)
     cores = target.cores.vector
     passes = prod(-(-n // c) for n, c in zip(reduced, chunks, strict=True))
@@ -370,7 +370,7 @@ def _emit(k: KernelBuilder, op: GeOp, dst: TileRef, operands: Sequence[TileRef |
     name = instruction(type(op), _dtypes(op))
     attrs: dict[str, Any] = {}
     if name == "vcmp":
-        attrs["mode"] = type(op).MODE  # pyright: ignore[reportAttributeAccessIssue]
+        attrs["mode"] = getattr(type(op), "MODE")
     elif name == "vmod":
         attrs["mode"] = "trunc" if op.attrs()["fmod"] else "floor"
     elif name == "vcast":

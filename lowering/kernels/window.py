@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from xdsl.ir import SSAValue
+
 from gedialect.analysis.fusibility import is_depthwise
 from gedialect.dialects.ge.attrs import KernelAttr
 from gedialect.dialects.ge.base import Attrs
@@ -67,9 +69,9 @@ def geometry(program: Program) -> Geometry:
     else:
         (n, c, h, w), (_, _, oh, ow) = x.shape, y.shape
     kernel = spec_of(op.operands[1].type).shape[2:] if is_depthwise(op) else attrs.ksize
-    dilations = attrs.dilations or (1, 1)
+    dilations: tuple[int, ...] = attrs.dilations or (1, 1)
     return Geometry(
-        n, c, h, w, oh, ow, (kernel[0], kernel[1]), tuple(attrs.strides), tuple(dilations),
+        n, c, h, w, oh, ow, (kernel[0], kernel[1]), tuple(attrs.strides), (dilations[0], dilations[1]),
         attrs.pads[0], attrs.pads[1], last, x.dtype,
     )  # fmt: skip
 
@@ -105,7 +107,7 @@ def select(fusion: FusionOp, target: Target) -> KernelAttr:
                 best = (cost, rows, channels)
             break
     if best is None:
-        raise GeError("one row of one channel does not fit into UB", code="GE1403", hint="the row is too long")
+        raise GeError("one row of one channel does not fit into UB", code="GE1402", hint="the row is too long")
     _, rows, channels = best
     blocks = min(cores, max(g.n, -(-g.c // channels), -(-g.out_h // rows)))
     return KernelAttr.get("vector", [rows, channels], blocks)
@@ -257,7 +259,7 @@ class _Window:
         shape = (1, *acc.shape)
         zero = Affine()
         at = [n, *self._order(first, zero, at_c)]
-        env = {self.op.results[0]: result.reshape(shape)}
+        env: dict[SSAValue, TileRef] = {self.op.results[0]: result.reshape(shape)}
         TileWriter(k, self.p, shape).finish(env, at, shape)
 
     def _fill(self) -> float:

@@ -194,7 +194,7 @@ class GeOp(IRDLOperation):
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
         """Result specs from attributes and operand specs (None for an absent optional, a list for a
         variadic operand). Raises GeError GE1005 when the operands do not fit."""
-        raise GeError(f"{cls.name} has no type inference; give its result types", code="GE1901")
+        raise GeError(f"{cls.name} has no type inference; give its result types", code="GE1903")
 
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
@@ -206,8 +206,13 @@ class GeOp(IRDLOperation):
 
     @staticmethod
     def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
-        """The same computation built from primitive ops: values in (None for an absent optional), value or
-        tuple of values out. Overridden by ops that have such a form; see ``has_expansion``."""
+        """The same computation built from other ops: values in (None for an absent optional), value or tuple of
+        values out. Overridden by ops that have such a form; see ``has_expansion``.
+
+        Element-wise ops and reductions expand to primitive ops and views, as the vector generator needs; others to
+        any ops that have kernels, which the pass ``expand-ops`` puts in their place. UnsupportedError GE1205 where
+        these attributes have no such form.
+        """
         raise NotImplementedError
 
     @classmethod
@@ -371,7 +376,7 @@ class GeOp(IRDLOperation):
         try:
             want = type(self).infer(attrs, *specs)
         except GeError as e:
-            if e.code == "GE1901":
+            if e.code == "GE1903":
                 return
             raise VerifyException(e.message) from None
         if len(want) != len(self.results):

@@ -123,7 +123,8 @@ class GatherOp(GeOp):
         """All batches as one table whose rows are numbered through; other integer types as i64."""
         x, indices = operands
         s, t = b.spec(x), b.spec(indices)
-        axis, batch = attrs.axis % s.rank, attrs.batch_dims
+        axis: int = attrs.axis % s.rank
+        batch: int = attrs.batch_dims
         if batch == 0 and t.dtype in (dtypes.I32, dtypes.I64):
             raise UnsupportedError("gather has no expansion", code="GE1205")
         if batch == 0:
@@ -166,7 +167,7 @@ class GatherElementsOp(GeOp):
         """Of the part of x that index covers beside ``dim``; other integer types as i64."""
         x, index = operands
         s, t = b.spec(x), b.spec(index)
-        dim = attrs.dim % s.rank
+        dim: int = attrs.dim % s.rank
         cut = [i for i in range(s.rank) if i != dim and t.shape[i] != s.shape[i]]
         if not cut and t.dtype in (dtypes.I32, dtypes.I64):
             raise UnsupportedError("gather_elements has no expansion", code="GE1205")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -18,10 +19,16 @@ from xdsl.irdl import (
 
 from gedialect.dialects.ge.base import BOOL, FLOAT, FLOATS, INTS, STR, TENSOR, Attrs, FusionClass, GeOp, Results
 from gedialect.dialects.ge.given import given, one_of
-from gedialect.dialects.ge.numeric import np, wide
+from gedialect.dialects.ge.numeric import np, wide, widen
 from gedialect.dialects.ge.shapes import mismatch, normalize_axis
+from gedialect.errors import UnsupportedError
 from gedialect.ir import dtypes
 from gedialect.ir.spec import DYNAMIC, Spec
+
+if TYPE_CHECKING:
+    from xdsl.ir import SSAValue
+
+    from gedialect.dialects.ge.builder import GeBuilder
 
 COORDINATES = (
     "half_pixel",
@@ -97,19 +104,95 @@ class ResizeOp(GeOp):
         y: Any = (
             x if attrs.mode == "nearest" else wide(x if dtypes.from_numpy(x.dtype).is_float else x.astype(np.float32))
         )
-        outside: Any = None
-        for i, (axis, (size, scale)) in enumerate(plan.items()):
-            crop = (window[i], window[len(plan) + i]) if window else (0.0, 1.0)
-            at = coordinates(attrs.coordinate_transformation_mode, size, x.shape[axis], scale, crop)
-            if attrs.coordinate_transformation_mode == "tf_crop_and_resize":
-                beyond = ((at < 0) | (at > x.shape[axis] - 1)).reshape([-1 if a == axis else 1 for a in range(x.ndim)])
-                outside = beyond if outside is None else outside | beyond
-            elif scale == 1 and size == x.shape[axis]:
-                continue
+        steps, outside = resampled_axes(attrs, x.shape, plan, window)
+        for axis, at, scale in steps:
             y = _resample(attrs, y, axis, at, scale)
         if outside is not None:
             y = np.where(outside, np.asarray(attrs.extrapolation_value or 0.0, y.dtype), y)
         return np.asarray(y.astype(x.dtype, copy=False))
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        """Elements picked along each axis, for linear and cubic in a weighted sum; all positions are constants."""
+        x, *sides = operands
+        if any(s is not None for s in sides):
+            raise UnsupportedError("resize by sizes known at run time", code="GE1205")
+        spec = b.spec(x)
+        plan = resized(attrs, spec.shape, attrs.scales, attrs.sizes)
+        steps, outside = resampled_axes(attrs, spec.shape, plan, attrs.roi)
+        if attrs.mode == "nearest":
+            y = _pick_all(b, x, {a: _nearest_taps(attrs, at, spec.shape[a]) for a, at, _ in steps})
+        else:
+            y = widen(b, x) if spec.dtype.is_float else b.cast(x, dtypes.F32)
+            for axis, at, scale in steps:
+                y = _weighted(b, attrs, y, axis, at, scale)
+        if outside is not None:
+            fill = b.splat(attrs.extrapolation_value or 0.0, b.spec(y).dtype)
+            y = b.select(b.array(np.ascontiguousarray(outside)), fill, y)
+        return b.cast(y, spec.dtype)
+
+
+def resampled_axes(
+    attrs: Attrs, shape: Sequence[int], plan: dict[int, tuple[int, float]], roi: Any
+) -> tuple[list[tuple[int, Any, float]], Any]:
+    """(axis, where its positions lie in x, scale) of each axis that changes, and where the result lies outside x
+    (None: nowhere), which only ``tf_crop_and_resize`` fills."""
+    steps: list[tuple[int, Any, float]] = []
+    outside: Any = None
+    for i, (axis, (size, scale)) in enumerate(plan.items()):
+        crop = (roi[i], roi[len(plan) + i]) if roi else (0.0, 1.0)
+        at = coordinates(attrs.coordinate_transformation_mode, size, shape[axis], scale, crop)
+        if attrs.coordinate_transformation_mode == "tf_crop_and_resize":
+            beyond = ((at < 0) | (at > shape[axis] - 1)).reshape([-1 if a == axis else 1 for a in range(len(shape))])
+            outside = beyond if outside is None else outside | beyond
+        elif scale == 1 and size == shape[axis]:
+            continue
+        steps.append((axis, at, scale))
+    return steps, outside
+
+
+def _pick_all(b: GeBuilder, x: SSAValue, places: dict[int, list[int]]) -> SSAValue:
+    """Elements of x along several axes: one repetition where each element is repeated equally often."""
+    spec = b.spec(x)
+    times = {a: len(p) // spec.shape[a] for a, p in places.items() if len(p) >= spec.shape[a]}
+    even = {a: t for a, t in times.items() if places[a] == [i // t for i in range(t * spec.shape[a])]}
+    split: list[int] = []
+    wide: list[int] = []
+    for axis, n in enumerate(spec.shape):
+        split += [n, 1] if axis in even else [n]
+        wide += [n, even[axis]] if axis in even else [n]
+    if split != wide:
+        x = b.expand(b.reshape(x, shape=split), shape=wide)
+        x = b.reshape(x, shape=[n * even.get(i, 1) for i, n in enumerate(spec.shape)])
+    for axis, p in places.items():
+        if axis not in even:
+            x = _pick(b, x, axis, p)
+    return x
+
+
+def _pick(b: GeBuilder, x: SSAValue, axis: int, places: Sequence[int]) -> SSAValue:
+    """Elements of x along one axis at constant places: a slice if they are evenly spaced, else a gather."""
+    n = b.spec(x).shape[axis]
+    step = places[1] - places[0] if len(places) > 1 else 1
+    if step and all(j - i == step for i, j in pairwise(places)):
+        if len(places) == n and step == 1:
+            return x
+        end = places[-1] + step
+        return b.slice(x, begin=[places[0]], end=[end if end >= 0 else -n - 1], axes=[axis], strides=[step])
+    return b.gather(x, b.array(np.array(places, np.int32)), axis=axis, batch_dims=0)
+
+
+def _weighted(b: GeBuilder, attrs: Attrs, x: SSAValue, axis: int, at: Any, scale: float) -> SSAValue:
+    """``_resample`` of linear and cubic, in the same order of operations."""
+    spec = b.spec(x)
+    taps, weights = _taps(attrs, spec.shape[axis], at, scale)
+    weights = weights.astype(spec.dtype.numpy)
+    y: Any = None
+    for j in range(taps.shape[1]):
+        factor = b.array(np.ascontiguousarray(weights[:, j].reshape(-1, *[1] * (spec.rank - 1 - axis))))
+        part = b.mul(_pick(b, x, axis, taps[:, j].tolist()), factor)
+        y = part if y is None else b.add(y, part)
+    return y
 
 
 def _f32(value: float) -> float:
@@ -186,7 +269,25 @@ def _resample(attrs: Attrs, x: Any, axis: int, at: Any, scale: float) -> Any:
             raise mismatch("an empty axis cannot be resized")
         return x
     if attrs.mode == "nearest":
-        return np.take(x, np.clip(nearest(at, attrs.nearest_mode), 0, last).astype(np.int64), axis)
+        return np.take(x, np.array(_nearest_taps(attrs, at, last + 1), np.int64), axis)
+    taps, weights = _taps(attrs, last + 1, at, scale)
+    weights = weights.astype(x.dtype)
+    trailing = [1] * (x.ndim - 1 - axis)
+    y: Any = None
+    for j in range(taps.shape[1]):
+        part = np.take(x, taps[:, j], axis) * weights[:, j].reshape(-1, *trailing)
+        y = part if y is None else y + part
+    return y
+
+
+def _nearest_taps(attrs: Attrs, at: Any, size: int) -> list[int]:
+    """The element of x that each position takes."""
+    return np.clip(nearest(at, attrs.nearest_mode), 0, size - 1).astype(np.int64).tolist()
+
+
+def _taps(attrs: Attrs, size: int, at: Any, scale: float) -> tuple[Any, Any]:
+    """Elements of an axis of ``size`` that meet at each position of ``at``, and their weights: [positions, taps]."""
+    last = size - 1
     stretch = min(scale, 1.0) if attrs.antialias else 1.0
     antialias = stretch < 1
     reach = (1 if attrs.mode == "linear" else 2) / stretch
@@ -200,13 +301,7 @@ def _resample(attrs: Attrs, x: Any, axis: int, at: Any, scale: float) -> Any:
         weights = np.where((taps >= 0) & (taps <= last), weights, 0)
     if antialias or exclude:
         weights = weights / weights.sum(1, keepdims=True)
-    taps, weights = np.clip(taps, 0, last), weights.astype(x.dtype)
-    trailing = [1] * (x.ndim - 1 - axis)
-    y: Any = None
-    for j in range(len(steps)):
-        part = np.take(x, taps[:, j], axis) * weights[:, j].reshape(-1, *trailing)
-        y = part if y is None else y + part
-    return y
+    return np.clip(taps, 0, last), weights
 
 
 def _linear(distance: Any) -> Any:

@@ -193,7 +193,7 @@ class HardmaxOp(UnaryOp):
     @staticmethod
     def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
         spec = b.spec(operands[0])
-        axis = attrs.axis % spec.rank
+        axis: int = attrs.axis % spec.rank
         n = spec.shape[axis]
         kept = spec.with_dtype(I32).with_shape([1 if i == axis else d for i, d in enumerate(spec.shape)])
         first = b.arg_max(operands[0], dimension=axis, keep_dims=True, select_last_index=False, results=[kept])

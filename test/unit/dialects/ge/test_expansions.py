@@ -1,4 +1,4 @@
-"""Every expansion computes what ``evaluate`` computes, and uses nothing but primitive ops and views."""
+"""Every expansion computes what ``evaluate`` computes; those of element-wise ops and reductions are primitive."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ def test_expansion(sample: Sample, dtype: Any) -> None:
         return
     sample = sample.of_type(dtype)
     module = expanded_module(sample)
-    primitives_only(module)
+    if op_class(sample.op).FUSION_CLASS in (FusionClass.ELEMENTWISE, FusionClass.REDUCTION):
+        primitives_only(module)
     got = list(run(module, [o for o in sample.operands if o is not None]).values())
     close(got, evaluated(sample), TOLERANCE[dtypes.from_numpy(dtype).name])
 
