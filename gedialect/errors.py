@@ -1,7 +1,7 @@
 """Every error a user can meet, each with a stable code.
 
 Ranges: GE10xx input and options, GE11xx text and pipelines, GE12xx unsupported, GE13xx OM files,
-GE14xx plans, GE19xx internal.
+GE14xx plans, GE19xx internal. ``gedialect.error_codes`` says what each code means.
 """
 
 from __future__ import annotations

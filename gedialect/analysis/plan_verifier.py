@@ -27,7 +27,7 @@ from gedialect.ir.spec import spec_of
 
 ALIGNMENT = 512
 OVERLAP = "GE1401"
-MALFORMED = "GE1402"
+MALFORMED = "GE1405"
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class _Storage:
 def verify_plan(module: ModuleOp) -> PlanFigures:
     """Checks the plan of a module's graph function.
 
-    GE1401 if two values that are needed at the same time share bytes, naming both; GE1402 if a place is missing,
+    GE1401 if two values that are needed at the same time share bytes, naming both; GE1405 if a place is missing,
     superfluous, not aligned, out of bounds, or an output buffer is not what the function returns.
     """
     function, block = graph_function(module), graph_block(module)

@@ -177,7 +177,7 @@ def decide(
     load_target(target)
     _check_precision(precision)
     if unknown := unknown_sizes(module):
-        raise GeError(f"input sizes are unknown: {', '.join(unknown)}", code="GE1007", hint=shape_hint(unknown))
+        raise GeError(f"input sizes are unknown: {', '.join(unknown)}", code="GE1014", hint=shape_hint(unknown))
     ctx = GeContext()
     factories = pass_factories()
     stages = [] if report is None else report.stages

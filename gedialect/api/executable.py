@@ -92,7 +92,7 @@ class ShapedExecutable:
     @property
     def report(self) -> Report:
         if self._last is None:
-            raise GeError("nothing is compiled yet: the input sizes are unknown", code="GE1007", hint=self._missing)
+            raise GeError("nothing is compiled yet: the input sizes are unknown", code="GE1014", hint=self._missing)
         return self._last.report
 
     @property
@@ -117,18 +117,18 @@ class ShapedExecutable:
         return found.run(inputs, sanitize=sanitize)
 
     def timing(self) -> Timing:
-        """As ``Executable.timing``, of the variant run last; GE1007 before the first run."""
+        """As ``Executable.timing``, of the variant run last; GE1014 before the first run."""
         if self._last is None:
-            raise GeError("nothing is compiled yet: the input sizes are unknown", code="GE1007", hint=self._missing)
+            raise GeError("nothing is compiled yet: the input sizes are unknown", code="GE1014", hint=self._missing)
         return self._last.timing()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """GE1007: an OM needs its sizes."""
+        """GE1014: an OM needs its sizes."""
         raise GeError(
-            "cannot save: the input sizes are unknown", code="GE1007", where=os.fspath(path), hint=self._missing
+            "cannot save: the input sizes are unknown", code="GE1014", where=os.fspath(path), hint=self._missing
         )
 
 
 def load(path: str | os.PathLike[str]) -> Executable:
-    """An executable from an OM file; GE1011 or GE13xx if it is damaged."""
+    """An executable from an OM file; GE1002 or GE13xx if it is damaged."""
     return Executable(None, load_file(path))

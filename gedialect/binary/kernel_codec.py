@@ -42,7 +42,7 @@ def encode(kernel: Kernel) -> bytes:
     w.unsigned(len(kernel.args))
     for arg in kernel.args:
         w.string(arg.name)
-        w.unsigned(_DTYPE_NUMBER[arg.dtype.name])
+        w.unsigned(_dtype_number(arg.dtype.name))
         w.unsigned(arg.nbytes)
         w.unsigned(ROLES.index(arg.role))
     code = _Writer()
@@ -58,6 +58,13 @@ def encode(kernel: Kernel) -> bytes:
     return data + struct.pack("<I", crc32(data))
 
 
+def _dtype_number(name: str) -> int:
+    number = _DTYPE_NUMBER.get(name)
+    if number is None:
+        raise GeError(f"kernels have no element type {name}", code="GE1302")
+    return number
+
+
 class _Writer:
     def __init__(self) -> None:
         self.out = bytearray()
@@ -66,7 +73,7 @@ class _Writer:
 
     def unsigned(self, n: int) -> None:
         if not 0 <= n < _LIMIT:
-            raise GeError(f"number {n} does not fit the kernel encoding", code="GE1301")
+            raise GeError(f"number {n} does not fit the kernel encoding", code="GE1311")
         while n > 0x7F:
             self.out.append(n & 0x7F | 0x80)
             n >>= 7
@@ -96,7 +103,7 @@ class _Writer:
     def view(self, v: View) -> None:
         packed = v.strides != row_major(v.shape)
         self.out.append(_SPACE_NUMBER[v.space] | packed << 3 | (v.rotation is not None) << 4)
-        self.out.append(_DTYPE_NUMBER[v.dtype.name] | len(v.shape) << 4)
+        self.out.append(_dtype_number(v.dtype.name) | len(v.shape) << 4)
         for n in v.shape:
             self.unsigned(n)
         if packed:
@@ -162,34 +169,34 @@ class _Writer:
             case "int", int():
                 self.signed(value)
             case _:
-                raise GeError(f"attribute '{spec.name}' is {value!r}, expected {spec.kind}", code="GE1302")
+                raise GeError(f"attribute '{spec.name}' is {value!r}, expected {spec.kind}", code="GE1311")
 
 
 def decode(data: bytes | bytearray | memoryview, *, where: str | None = None) -> Kernel:
     """The kernel that ``data`` encodes.
 
-    Raises GeError GE1303 (not a kernel, or another version), GE1304 (cut short or corrupt) or GE1305 (code that
+    Raises GeError GE1312 (not a kernel, or another version), GE1313 (cut short or corrupt) or GE1314 (code that
     breaks a rule of the instruction set).
     """
     data = bytes(data)
     if data[:4] != MAGIC:
-        raise GeError("not a gedialect kernel", code="GE1303", where=where)
+        raise GeError("not a gedialect kernel", code="GE1312", where=where)
     if len(data) < 11 or data[5:6] != b"L" or struct.unpack("<I", data[-4:])[0] != crc32(data[:-4]):
-        raise GeError("kernel is cut short or corrupt", code="GE1304", where=where)
+        raise GeError("kernel is cut short or corrupt", code="GE1313", where=where)
     if data[4] != VERSION:
         raise GeError(
-            f"kernel encoding version {data[4]}, expected {VERSION}", code="GE1303", where=where, hint="compile again"
+            f"kernel encoding version {data[4]}, expected {VERSION}", code="GE1312", where=where, hint="compile again"
         )
     try:
         return _Reader(data[:-4]).kernel(hashlib.sha256(data).digest())
     except GeError as e:
         raise e.at(where) if where is not None else e
     except (IndexError, struct.error, UnicodeDecodeError) as e:
-        raise GeError("kernel is cut short or corrupt", code="GE1304", where=where) from e
+        raise GeError("kernel is cut short or corrupt", code="GE1313", where=where) from e
 
 
 def _bad(what: str) -> GeError:
-    return GeError(f"kernel code breaks a rule: {what}", code="GE1305")
+    return GeError(f"kernel code breaks a rule: {what}", code="GE1314")
 
 
 class _Reader:
@@ -220,10 +227,10 @@ class _Reader:
             if b < 0x80:
                 break
             if shift > 63:
-                raise GeError("kernel is cut short or corrupt", code="GE1304")
+                raise GeError("kernel is cut short or corrupt", code="GE1313")
         self.pos = pos + 1
         if n >= _LIMIT:
-            raise GeError("kernel is cut short or corrupt", code="GE1304")
+            raise GeError("kernel is cut short or corrupt", code="GE1313")
         return n
 
     def signed(self) -> int:
@@ -234,7 +241,7 @@ class _Reader:
         """A number of things that take at least one byte each."""
         n = self.unsigned()
         if n > len(self.data) - self.pos:
-            raise GeError("kernel is cut short or corrupt", code="GE1304")
+            raise GeError("kernel is cut short or corrupt", code="GE1313")
         return n
 
     def string(self) -> str:
@@ -266,7 +273,7 @@ class _Reader:
         self._needs = [_variables(v) for v in self.views]
         functions = [self.function() if self.byte() else None for _ in range(2)]
         if self.pos != len(self.data):
-            raise GeError("kernel has bytes after its end", code="GE1304")
+            raise GeError("kernel has bytes after its end", code="GE1313")
         if [f is not None for f in functions] != [kind != "vector", kind != "cube"]:
             raise _bad(f"functions do not fit kind {kind}")
         return Kernel(name, kind, blocks, tuple(args), functions[0], functions[1], digest)

@@ -159,7 +159,7 @@ def _cut(text: str, size: int) -> bytes:
 
 
 def read_om(path: str | os.PathLike[str]) -> OmFile:
-    """Read an OM file; weights stay mapped. GE1011 if it cannot be read, GE13xx (what, where) if it is malformed."""
+    """Read an OM file; weights stay mapped. GE1002 if it cannot be read, GE13xx (what, where) if it is malformed."""
     path = os.fspath(path)
     try:
         with open(path, "rb") as file:
@@ -167,7 +167,7 @@ def read_om(path: str | os.PathLike[str]) -> OmFile:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise GeError(f"cannot read: {reason}", code="GE1011", where=path) from error
+        raise GeError(f"cannot read: {reason}", code="GE1002", where=path) from error
     try:
         return from_bytes(data)
     except GeError as error:

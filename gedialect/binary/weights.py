@@ -61,7 +61,7 @@ class Place:
 
 
 def as_bytes(source: Source) -> memoryview:
-    """The bytes of ``source`` as a flat view; a span is mapped, not read. GE1011 if its file cannot be read."""
+    """The bytes of ``source`` as a flat view; a span is mapped, not read. GE1002 if its file cannot be read."""
     if isinstance(source, Span):
         return _map_span(source)
     if isinstance(source, Deferred):
@@ -90,7 +90,7 @@ def _map_span(span: Span) -> memoryview:
             return memoryview(b"")
         mapped = _map_file(span.path, stat.st_ino, stat.st_mtime_ns, stat.st_size)
     except OSError as error:
-        raise GeError(f"cannot read: {error.strerror or error}", code="GE1011", where=span.path) from error
+        raise GeError(f"cannot read: {error.strerror or error}", code="GE1002", where=span.path) from error
     return memoryview(mapped)[span.offset : span.offset + span.length]
 
 
@@ -104,7 +104,7 @@ def _map_file(path: str, inode: int, mtime: int, size: int) -> mmap.mmap:
 def _beyond(span: Span, size: int) -> GeError:
     return GeError(
         f"weights at byte {span.offset}+{span.length} lie beyond the end of the file ({size} bytes)",
-        code="GE1011",
+        code="GE1003",
         where=span.path,
         hint="the file changed since it was imported",
     )
@@ -122,7 +122,7 @@ def _read_span(span: Span) -> Iterator[bytes]:
                 left -= len(piece)
                 yield piece
     except OSError as error:
-        raise GeError(f"cannot read: {error.strerror or error}", code="GE1011", where=span.path) from error
+        raise GeError(f"cannot read: {error.strerror or error}", code="GE1002", where=span.path) from error
 
 
 def _size(source: Source) -> int:

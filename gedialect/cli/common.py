@@ -39,6 +39,7 @@ class ArgumentParser(argparse.ArgumentParser):
         kwargs.setdefault("allow_abbrev", False)
         super().__init__(prog=prog, **kwargs)
         self.add_argument("-v", "--version", action="version", version=version_line(prog), help="print the version")
+        self.add_argument("--explain", metavar="CODE", help="print what an error code means, such as GE1203, and stop")
 
     def error(self, message: str) -> NoReturn:
         raise usage_error(self.prog, message)
@@ -47,6 +48,21 @@ class ArgumentParser(argparse.ArgumentParser):
 def usage_error(prog: str, message: str) -> UsageError:
     """A wrong command line."""
     return UsageError(message, code="GE1001", where=prog, hint=f"see {prog} --help")
+
+
+def wants_explanation(argv: Sequence[str]) -> bool:
+    """Whether the command line asks for the meaning of an error code only."""
+    return len(argv) == 2 and argv[0] == "--explain"
+
+
+def explain(code: str) -> str:
+    """The entry of an error code; UsageError if there is none."""
+    from gedialect.error_codes import CATALOGUE
+
+    entry = CATALOGUE.get(code.strip().upper())
+    if entry is None:
+        raise UsageError(f"there is no error code {code}", code="GE1001", hint="docs/errors.md lists them")
+    return str(entry)
 
 
 def wants_version(argv: Sequence[str]) -> bool:
@@ -64,6 +80,9 @@ def run(prog: str, command: Callable[[Sequence[str]], int | None], argv: Sequenc
         print(version_line(prog))
         return 0
     try:
+        if wants_explanation(arguments):
+            print(explain(arguments[1]))
+            return 0
         return command(arguments) or 0
     except GeError as error:
         _print_error(error.at(prog))
@@ -83,7 +102,7 @@ def run(prog: str, command: Callable[[Sequence[str]], int | None], argv: Sequenc
 def internal_error(error: BaseException, *, where: str | None = None, doing: str | None = None) -> GeError:
     """An exception nobody expected, as an error a user can report."""
     if isinstance(error, MemoryError):
-        return GeError("out of memory", code="GE1902", where=where, hint="give a smaller model or more memory")
+        return GeError("out of memory", code="GE1905", where=where, hint="give a smaller model or more memory")
     if isinstance(error, RecursionError):
         return GeError("nested too deeply", code="GE1108", where=where, hint="flatten the input")
     if isinstance(error, OSError) and error.filename is not None:

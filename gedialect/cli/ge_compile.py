@@ -47,7 +47,10 @@ def _compile(options: argparse.Namespace) -> None:
     extension = os.path.splitext(options.model)[1].lower()
     if extension not in (*KINDS, ".mlir"):
         raise UsageError(
-            "unknown kind of model file", where=options.model, hint=f"{PROG} reads {', '.join(KINDS)} and .mlir files"
+            "unknown kind of model file",
+            code="GE1013",
+            where=options.model,
+            hint=f"{PROG} reads {', '.join(KINDS)} and .mlir files",
         )
     from gedialect import api
     from gedialect.api.compiler import decide

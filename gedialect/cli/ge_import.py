@@ -37,7 +37,10 @@ def command(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     if os.path.splitext(options.model)[1].lower() not in KINDS:
         raise UsageError(
-            "unknown kind of model file", where=options.model, hint=f"{PROG} reads {', '.join(KINDS)} files"
+            "unknown kind of model file",
+            code="GE1013",
+            where=options.model,
+            hint=f"{PROG} reads {', '.join(KINDS)} files",
         )
     from gedialect.ir.input_shapes import parse_input_shapes
 

@@ -45,7 +45,9 @@ def command(arguments: Sequence[str]) -> int:
 def _run(options: argparse.Namespace) -> int:
     extension = os.path.splitext(options.model)[1].lower()
     if extension not in (".om", ".onnx", ".mlir"):
-        raise UsageError("unknown kind of file", where=options.model, hint=f"{PROG} runs .om, .onnx and .mlir files")
+        raise UsageError(
+            "unknown kind of file", code="GE1013", where=options.model, hint=f"{PROG} runs .om, .onnx and .mlir files"
+        )
     reference = options.reference or (options.model if extension == ".onnx" else None)
     if options.check == "onnxruntime" and reference is None:
         raise UsageError("--check onnxruntime needs the source model", where=PROG, hint="give --model M.onnx")
@@ -90,6 +92,8 @@ def _execute(options: argparse.Namespace, extension: str, inputs: Mapping[str, A
     if extension == ".mlir":
         from gedialect import interpreter
 
+        if options.time or options.trace is not None:
+            print(f"{PROG}: text runs in the interpreter, which has no time: compile it first", file=sys.stderr)
         return interpreter.run(api.import_source(options.model), inputs)
     from gedialect.cli.progress import steps
 
@@ -98,7 +102,7 @@ def _execute(options: argparse.Namespace, extension: str, inputs: Mapping[str, A
             executable = api.load(options.model)
         else:
             shapes = {k: tuple(v.shape) for k, v in inputs.items()}
-            executable = api.compile(options.model, input_shapes=shapes, time=options.time)
+            executable = api.compile(options.model, input_shapes=shapes)
         outputs = executable.run(inputs, sanitize=options.sanitize)
     if options.time or options.trace is not None:
         _timing(options, executable.timing())
@@ -116,11 +120,11 @@ def _timing(options: argparse.Namespace, timing: Timing) -> None:
 
 
 def run_onnxruntime(path: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Outputs of onnxruntime with its graph optimisation off, one thread; GE1008 if it is not installed or fails."""
+    """Outputs of onnxruntime with its graph optimisation off, one thread; GE1015 if it is not installed or fails."""
     try:
         import onnxruntime as ort
     except ImportError:
-        raise GeError("onnxruntime is not installed", code="GE1008", hint="pip install 'gedialect[verify]'") from None
+        raise GeError("onnxruntime is not installed", code="GE1015", hint="pip install 'gedialect[verify]'") from None
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
@@ -130,7 +134,7 @@ def run_onnxruntime(path: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
         names = [o.name for o in session.get_outputs()]
         return dict(zip(names, session.run(names, dict(inputs)), strict=True))
     except Exception as error:  # its exceptions share no base class
-        raise GeError(f"onnxruntime cannot run it: {str(error)[:300]}", code="GE1008", where=path) from None
+        raise GeError(f"onnxruntime cannot run it: {str(error)[:300]}", code="GE1015", where=path) from None
 
 
 def difference(got: Any, expected: Any) -> float:

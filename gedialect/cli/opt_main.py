@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseE
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from gedialect.cli import pass_list
-from gedialect.cli.common import atomic_output, internal_error, open_error, usage_error, version_line
+from gedialect.cli.common import atomic_output, explain, internal_error, open_error, usage_error, version_line
 from gedialect.cli.expected import expectations, mismatches
 from gedialect.cli.instrument import Dumps, Instrument
 from gedialect.errors import EXIT_ERROR, EXIT_OK, GeError, UsageError
@@ -117,6 +117,7 @@ class GeOptMain(xDSLOptMain):
         add("--chip", metavar="NAME", default=DEFAULT_TARGET, help=f"chip of the level (default {DEFAULT_TARGET})")
         add("--strict-numerics", action="store_true", help="leave out what can change floating-point results")
         add("--print-pipeline", action="store_true", help="print the passes that would run, and stop")
+        add("--explain", metavar="CODE", help="print what an error code means, such as GE1203, and stop")
         add("--list-passes", action="store_true", help="print every pass with a line about it, and stop")
         add("--print-ir-before", metavar="PASS", action="append", default=[], help="dump before a pass, or 'all'")
         add("--print-ir-after", metavar="PASS", action="append", default=[], help="dump after a pass, or 'all'")
@@ -178,6 +179,9 @@ class GeOptMain(xDSLOptMain):
 
     def execute(self) -> int:
         """Do what the command line asks; returns the exit code."""
+        if self.args.explain is not None:
+            print(explain(self.args.explain))
+            return EXIT_OK
         if self.args.list_passes:
             print(pass_list.listing(self.available_passes))
             return EXIT_OK

@@ -16,10 +16,12 @@ KINDS = (".onnx",)
 
 
 def import_model(path: str, input_shapes: Mapping[str, Sequence[int]] | None = None) -> ModuleOp:
-    """The ge module of a model file; UsageError GE1001 for a kind of file nobody reads, GE10xx for a bad one."""
+    """The ge module of a model file; UsageError GE1013 for a kind of file nobody reads, GE10xx for a bad one."""
     extension = os.path.splitext(path)[1].lower()
     if extension not in KINDS:
-        raise UsageError("unknown kind of model file", where=path, hint=f"gedialect reads {', '.join(KINDS)} files")
+        raise UsageError(
+            "unknown kind of model file", code="GE1013", where=path, hint=f"gedialect reads {', '.join(KINDS)} files"
+        )
     from gedialect.frontends import onnx
 
     return onnx.import_model(path, None if input_shapes is None else dict(input_shapes))

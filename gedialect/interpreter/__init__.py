@@ -59,9 +59,7 @@ def bind_inputs(function: FuncOp, inputs: Mapping[str, Any] | Sequence[Any]) -> 
     for name, type_ in zip(names, function.function_type.inputs, strict=True):
         spec = spec_of(type_)
         array = np.asarray(inputs[name])
-        fits = array.ndim == spec.rank and all(
-            d in (DYNAMIC, s) for d, s in zip(spec.shape, array.shape, strict=True)
-        )
+        fits = array.ndim == spec.rank and all(d in (DYNAMIC, s) for d, s in zip(spec.shape, array.shape, strict=True))
         if array.dtype != spec.dtype.numpy or not fits:
             raise GeError(
                 f"input {name} is {array.dtype}{list(array.shape)}, the model takes {spec}",
@@ -94,7 +92,7 @@ def run_block(block: Block, arguments: Sequence[Array]) -> list[Array]:
         for operand in op.operands:
             if last_use[operand] is op:
                 values.pop(operand, None)
-    raise GeError("the block has no terminator", code="GE1101")
+    raise GeError("the block has no terminator", code="GE1109")
 
 
 def run_op(op: Operation, values: Mapping[SSAValue, Any]) -> list[Array]:

@@ -57,7 +57,7 @@ def infer_types(
     try:
         return cls.infer(Attrs(values, known or ()), *groups)
     except GeError as e:
-        if e.code == "GE1901" and known is not None:
+        if e.code == "GE1903" and known is not None:
             return known
         raise
 

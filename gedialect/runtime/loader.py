@@ -61,7 +61,7 @@ class LoadedModel:
 
 
 def load(path: str | os.PathLike[str]) -> LoadedModel:
-    """Read and check an OM file; GE1011 or GE13xx, placed at ``path``."""
+    """Read and check an OM file; GE1002 or GE13xx, placed at ``path``."""
     om = read_om(path)
     try:
         return load_om(om)

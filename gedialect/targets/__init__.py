@@ -227,7 +227,7 @@ class Target:
         return cycles / self.cores.clock_mhz
 
     def size(self, space: str) -> int:
-        """Bytes of an on-chip space (``ub``, ``l0c``, …); GE1006 for a name the chip lacks."""
+        """Bytes of an on-chip space (``ub``, ``l0c``, …); GE1010 for a name the chip lacks."""
         return cast(int, self._space(self.memory, space))
 
     def align(self, space: str) -> int:
@@ -236,7 +236,7 @@ class Target:
 
     def _space(self, table: object, space: str) -> Any:
         if not hasattr(table, space):
-            raise UsageError(f"{self.name} has no memory space {space}", code="GE1006")
+            raise UsageError(f"{self.name} has no memory space {space}", code="GE1010")
         return getattr(table, space)
 
     def transfer_cycles(self, path: str, nbytes: int) -> float:
@@ -270,7 +270,7 @@ def target_names() -> list[str]:
 def load_target(name: str = DEFAULT_TARGET) -> Target:
     """The target of that name (letter case does not matter); each is read once, so equal names give one object.
 
-    Raises UsageError GE1006 for an unknown one, GeError GE1906 if a target file is not what it should be.
+    Raises UsageError GE1010 for an unknown one, GeError GE1016 if a target file is not what it should be.
     """
     return _load(name.lower())
 
@@ -281,7 +281,7 @@ def _load(key: str) -> Target:
     if key not in known:
         near = get_close_matches(key, known, 2)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise UsageError(f"unknown target {key}", code="GE1006", hint=f"{hint}targets are {', '.join(known)}")
+        raise UsageError(f"unknown target {key}", code="GE1010", hint=f"{hint}targets are {', '.join(known)}")
     with open(os.path.join(os.path.dirname(__file__), f"{key}.toml"), "rb") as f:
         text = f.read()
     base = None
@@ -294,13 +294,13 @@ def _load(key: str) -> Target:
 
 
 def parse_table(text: bytes, where: str) -> dict[str, Any]:
-    """The tables of a target file; GE1906 if it is not TOML."""
+    """The tables of a target file; GE1016 if it is not TOML."""
     import tomllib
 
     try:
         return tomllib.loads(text.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise GeError(f"not a target file: {e}", code="GE1906", where=where) from None
+        raise GeError(f"not a target file: {e}", code="GE1016", where=where) from None
 
 
 def target_of(table: Mapping[str, Any], base: Mapping[str, Any] | None = None, where: str = "target") -> Target:
@@ -327,7 +327,7 @@ def target_of(table: Mapping[str, Any], base: Mapping[str, Any] | None = None, w
     )
     unread = [k for k in _numbers(merged) if k not in reader.facts]
     if unread:
-        raise GeError(f"nothing reads {', '.join(unread)}", code="GE1906", where=where, hint="misspelt?")
+        raise GeError(f"nothing reads {', '.join(unread)}", code="GE1016", where=where, hint="misspelt?")
     return target
 
 
@@ -365,7 +365,7 @@ class _Reader:
         self.sources = self.table("sources")
 
     def fail(self, message: str) -> GeError:
-        return GeError(message, code="GE1906", where=self.where)
+        return GeError(message, code="GE1016", where=self.where)
 
     def text(self, key: str) -> str:
         value = self.root.get(key)

@@ -170,7 +170,7 @@ class _Instance:
         try:
             op = self.builder.create(cls, groups, attrs)
         except GeError as e:
-            if e.code != "GE1901":
+            if e.code != "GE1903":
                 raise _Retry from e
             some = ["f64", "f32", "f16", "bf16", "i32", "i64", "i8", *[self.sampler.dtype.name] * 7]
             target = node.dtype or self.sampler.pick(some)

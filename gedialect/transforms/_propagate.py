@@ -98,7 +98,7 @@ def _retype(op: GeOp) -> bool:
     try:
         found = type(op).infer(attrs, *specs)
     except GeError as e:
-        if e.code == "GE1901":  # an op whose results are not told by its operands
+        if e.code == "GE1903":  # an op whose results are not told by its operands
             return False
         raise
     if len(found) != len(op.results):

@@ -112,7 +112,7 @@ def _needs(block: Block, live: Liveness, constant: set[SSAValue], outputs: dict[
                 raise op_error(
                     op,
                     f"{value_text(result)} has the unknown size {spec}; memory is planned for known sizes",
-                    code="GE1402",
+                    code="GE1014",
                     hint="fix the sizes of the inputs with --input-shape",
                 )
             yield _Need(result, spec.nbytes, position, live.intervals[result].end)

@@ -41,7 +41,7 @@ def specialize(module: ModuleOp, shapes: Mapping[str, Sequence[int]]) -> Mapping
     found = list(functions(module))
     main = next((f for f in found if f.sym_name.data == "main" or len(found) == 1), None)
     if main is None:
-        raise GeError("the module has no function @main", code="GE1101", hint="write the graph as func.func @main")
+        raise GeError("the module has no function @main", code="GE1109", hint="write the graph as func.func @main")
     set_input_shapes(main, shapes)
     return propagate(main, infer=True, folding=True)
 

@@ -15,7 +15,7 @@ from gedialect.ir.context import count
 @dataclass(frozen=True)
 class VerifyPlanPass(ModulePass):
     """Proves that no two values that are needed at the same time share bytes, that every place is aligned and inside
-    the workspace, and that output buffers hold what the function returns. Errors are GE1401 and GE1402."""
+    the workspace, and that output buffers hold what the function returns. Errors are GE1401 and GE1405."""
 
     name = "verify-plan"
 

@@ -14,12 +14,12 @@ from ..npu.views import ViewTable
 
 
 def emit_kernel(op: KernelOp) -> bytes:
-    """The encoded kernel; GE1401 if its tiles have no addresses yet."""
+    """The encoded kernel; GE1404 if its tiles have no addresses yet."""
     return encode(to_kernel(op))
 
 
 def to_kernel(op: KernelOp) -> Kernel:
-    """The kernel as `gedialect.binary.kernel` states it; GE1401 if its tiles have no addresses yet."""
+    """The kernel as `gedialect.binary.kernel` states it; GE1404 if its tiles have no addresses yet."""
     functions = {f.is_cube: _Converter(f, op).convert() for f in op.functions}
     return Kernel(
         op.sym_name.data,
@@ -54,7 +54,7 @@ class _Converter:
                 table.add_alloc(op, depth)
             elif isinstance(op, ForOp):
                 lo, hi = table.enter_loop(op, depth)
-                out.append(Loop(lo, hi, op.step.value.data, self.block(op.body.block, depth + 1)))
+                out.append(Loop(lo, hi, op.bounds[2], self.block(op.regions[0].block, depth + 1)))
             else:
                 name = table.kernel.sym_name.data
                 raise GeError(f"{op.name} cannot be encoded", code="GE1901", where=f"kernel {name}")

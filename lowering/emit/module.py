@@ -210,7 +210,7 @@ class ModuleEmitter:
                 if not is_view(type(op)):
                     self._host(op, index)
             else:
-                raise GeError(f"{op.name} cannot be emitted", code="GE1205", where=_node(op))
+                raise GeError(f"{op.name} cannot be emitted", code="GE1206", where=_node(op))
 
     def _kernel(self, fusion: FusionOp) -> None:
         attr = fusion.attributes.get("kernel")

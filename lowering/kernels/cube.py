@@ -100,7 +100,7 @@ def analyse(fusion: FusionOp) -> CubeGroup:
         else:
             raise UnsupportedError(
                 f"{cube.name} of a constant inside its group",
-                code="GE1205",
+                code="GE1206",
                 hint="constants of cube kernels must be operands of the group",
             )
     return CubeGroup(cube, operands, epilogue, _result(spec_of(cube.results[0].type).shape, perm))
@@ -278,13 +278,21 @@ def window_spans(n: int, tile: int, size: int, kernel: int, stride: int, dilatio
     return out
 
 
-def balanced(n: int, limit: int, multiple: int = 16) -> int:
-    """The tile of at most ``limit`` that cuts ``n`` into the fewest, nearly equal tiles; a multiple where possible."""
+def balanced(n: int, limit: int, multiple: int = 16, waste: float = 1.1) -> int:
+    """The tile of at most ``limit`` that cuts ``n`` into the fewest tiles, or into some more that are equal.
+
+    Equal tiles are taken where rounding each up to ``multiple`` costs at most ``waste`` times what ``n`` itself does:
+    a smaller last tile needs code of its own.
+    """
     limit = max(1, min(n, limit))
     tiles = -(-n // limit)
-    size = -(-n // tiles)
     if tiles == 1:
-        return size
+        return n
+    most = waste * -(-n // multiple) * multiple
+    for count in range(tiles, tiles + tiles // 4 + 1):
+        if n % count == 0 and -(-n // count // multiple) * multiple * count <= most:
+            return n // count
+    size = -(-n // tiles)
     rounded = -(-size // multiple) * multiple
     return rounded if rounded <= limit else size
 

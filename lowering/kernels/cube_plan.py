@@ -23,6 +23,8 @@ ISSUE = 50.0
 BLOCK = 20.0
 """Cycles that each further block costs: among equals, fewer blocks."""
 FRACTAL = 16
+ROW_WASTE = 1.3
+"""Part of the product that rows may be rounded up by, for equal tiles."""
 Axis = int | str
 """A batch axis by number, or R and Q (rows and columns; R counts panels), r (tiles in a row panel), N and n alike."""
 
@@ -96,7 +98,7 @@ def fit(problem: Problem, target: Target, tile: tuple[int, int, int], cores: int
     else:
         q = problem.cols
         limit = max(1, m // q)
-        r = balanced(problem.rows, limit, FRACTAL if q == 1 else 1)
+        r = balanced(problem.rows, limit, FRACTAL if q == 1 else 1, ROW_WASTE)
     n = balanced(problem.n, n)
     a_item, b_item = problem.a.dtype.itemsize, problem.b.dtype.itemsize
     k = min(k, target.size("l0a") // 2 // (a_item * _up(r * q)), target.size("l0b") // 2 // (b_item * _up(n)))

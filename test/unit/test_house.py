@@ -21,9 +21,10 @@ UP_TO_DIALECTS = {"errors", "ir", "binary", "dialects"}
 UP_TO_ANALYSIS = UP_TO_DIALECTS | {"interpreter", "analysis", "targets"}
 UP_TO_TRANSFORMS = UP_TO_ANALYSIS | {"patterns", "transforms"}
 UP_TO_LOWERING = UP_TO_TRANSFORMS | {"lowering"}
-BELOW_API = UP_TO_LOWERING | {"frontends", "runtime", "pipelines", "universe"}
+BELOW_API = UP_TO_LOWERING | {"frontends", "runtime", "pipelines", "universe", "error_codes"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "error_codes": set(),
     "ir": {"errors"},
     "dialects": UP_TO_DIALECTS,
     "targets": {"errors", "ir"},

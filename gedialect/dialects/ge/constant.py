@@ -39,7 +39,7 @@ class ConstantOp(GeOp):
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
-        raise GeError("a constant needs its result type", code="GE1901")
+        raise GeError("a constant needs its result type", code="GE1903")
 
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:

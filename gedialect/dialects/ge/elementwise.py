@@ -344,7 +344,7 @@ class CastOp(UnaryOp):
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Spec) -> Sequence[Spec]:
         if not attrs.results:
-            raise GeError("a cast needs its result type", code="GE1901")
+            raise GeError("a cast needs its result type", code="GE1903")
         return [operands[0].with_dtype(attrs.dtype)]
 
     @staticmethod

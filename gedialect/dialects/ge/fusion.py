@@ -42,7 +42,7 @@ class FusionOp(GeOp):
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
-        raise GeError("a fusion's results are told by its body", code="GE1901")
+        raise GeError("a fusion's results are told by its body", code="GE1903")
 
     @classmethod
     def of(cls, operands: Sequence[SSAValue], body: Region, location: Any = None) -> Self:

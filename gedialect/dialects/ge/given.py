@@ -29,7 +29,7 @@ def required(attrs: Attrs, name: str, operand: Any) -> Any:
 
 def unknown_shape(attrs: Attrs, operand: Spec | None, name: str) -> tuple[int, ...]:
     """The shape when operand ``name`` (1-D, one entry an axis) is only known at run time: the result type's, else
-    unknown sizes of the rank that its length tells. GE1206 if not even the rank is known."""
+    unknown sizes of the rank that its length tells. GE1205 if not even the rank is known."""
     if operand is None:
         raise mismatch(f"{name} is given neither as an attribute nor as an operand")
     if attrs.results:
@@ -39,7 +39,7 @@ def unknown_shape(attrs: Attrs, operand: Spec | None, name: str) -> tuple[int, .
     if operand.shape[0] == DYNAMIC:
         raise UnsupportedError(
             f"the rank of the result is not known: operand {name} has an unknown length",
-            code="GE1206",
+            code="GE1205",
             hint="fix the input shapes, so that it becomes a constant",
         )
     return (DYNAMIC,) * operand.shape[0]

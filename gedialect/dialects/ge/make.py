@@ -201,7 +201,7 @@ class RangeOp(GeOp):
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
         present = [s for s in operands if s is not None]
         if not present and not attrs.results:
-            raise GeError("a range of attributes needs its result type", code="GE1901")
+            raise GeError("a range of attributes needs its result type", code="GE1903")
         dtype = same_dtype(*present).dtype if present else attrs.dtype
         bounds = [attrs.start, attrs.limit, attrs.delta]
         if any(b is None and s is None for b, s in zip(bounds, operands, strict=True)):

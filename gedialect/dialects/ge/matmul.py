@@ -111,7 +111,7 @@ class QuantMatmulOp(GeOp):
             if side is not None:
                 broadcast(side.shape, shape[-1:])
         if not attrs.results:
-            raise GeError("quant_matmul needs its result type", code="GE1901")
+            raise GeError("quant_matmul needs its result type", code="GE1903")
         return [Spec(attrs.dtype, shape)]
 
     @staticmethod

@@ -39,7 +39,7 @@ def _check(attrs: Attrs, x: Spec, scales: Spec, zeros: Spec | None) -> None:
     elif scales.rank == 1:
         size = x.shape[normalize_axis(attrs.axis, x.rank)] if x.rank else 1
     else:
-        raise UnsupportedError(f"scales {scales}: only per tensor or per axis quantisation is supported")
+        raise UnsupportedError(f"scales {scales}: only per tensor or per axis quantisation is supported", code="GE1205")
     for side in (scales, zeros):
         if side is not None and side.shape not in ((), (size,), (DYNAMIC,)) and size != DYNAMIC:
             raise mismatch(f"{side} does not fit axis {attrs.axis} of {x}")

@@ -48,7 +48,7 @@ class Machine:
 
     def run(self, kernel: Kernel | bytes, args: Sequence[Region]) -> None:
         """Run all blocks. GE1307 if the arguments do not fit, GE1308 for an access outside its region or a bad
-        index, GE1309 for a deadlock between cores, GE1310 for what the sanitizer finds."""
+        index, GE1315 for a deadlock between cores, GE1316 for what the sanitizer finds."""
         if isinstance(kernel, bytes):
             kernel = self.load(kernel)
         memory = self._regions(kernel, args)
@@ -148,7 +148,7 @@ def _deadlock(kernel: Kernel, bid: int, waiting: dict[int, int]) -> GeError:
     what = ", ".join(f"{core_name(who, kernel)} for flag {flag}" for who, flag in sorted(waiting.items()))
     return GeError(
         f"deadlock in block {bid}: nothing sets the cross-core flags waited for ({what})",
-        code="GE1309",
+        code="GE1315",
         where=f"kernel {kernel.name}",
     )
 

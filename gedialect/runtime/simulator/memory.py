@@ -45,7 +45,7 @@ class Core:
     def store(self, view: View) -> Array:
         """The bytes of the view's space."""
         if view.space not in self.spaces:
-            raise GeError(f"this core has no {view.space}", code="GE1306")
+            raise GeError(f"this core has no {view.space}", code="GE1308")
         key = (view.space, view.dtype.name if view.space in _L0 else "")
         found = self._stores.get(key)
         if found is None:
@@ -53,7 +53,7 @@ class Core:
         return found
 
     def view(self, view: View, base: int) -> Array:
-        """The array of ``view`` with its first element at byte ``base``; GE1306 if it leaves the space."""
+        """The array of ``view`` with its first element at byte ``base``; GE1308 if it leaves the space."""
         store = self.store(view)
         if view.shape == (-1,):
             return store
@@ -62,7 +62,7 @@ class Core:
             raise GeError(
                 f"tile at bytes {base + low} to {base + high} lies outside {view.space} "
                 f"({self.sizes[view.space]} bytes)",
-                code="GE1306",
+                code="GE1308",
             )
         scale = self.scale(view)
         strides = tuple(s * view.dtype.itemsize * scale for s in view.strides)

@@ -48,12 +48,12 @@ def sanitize(kernel: Kernel, sizes: Mapping[str, int] = SPACE_BYTES) -> list[Fin
 
 
 def check(kernel: Kernel, sizes: Mapping[str, int] = SPACE_BYTES) -> None:
-    """Raise GeError GE1310 with all findings, if there are any."""
+    """Raise GeError GE1316 with all findings, if there are any."""
     found = sanitize(kernel, sizes)
     if found:
         raise GeError(
             f"{len(found)} faults in kernel code",
-            code="GE1310",
+            code="GE1316",
             where=f"kernel {kernel.name}",
             details=tuple(str(f) for f in found),
         )

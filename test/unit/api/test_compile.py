@@ -113,7 +113,7 @@ def test_unknown_sizes_compile_at_the_first_run_and_stay_cached(tmp_path: Path) 
     exe = gedialect.compile(model)
     with pytest.raises(GeError, match="sizes are unknown") as error:
         exe.save(tmp_path / "m.om")
-    assert error.value.code == "GE1007"
+    assert error.value.code == "GE1014"
     assert '--input-shape "x:1,3,18,20"' in str(error.value)
     for batch in (1, 3, 1):
         want = reference(model, {"x": x(batch)})["y"]
@@ -182,7 +182,7 @@ def test_inputs_that_do_not_fit_are_named() -> None:
 
 @pytest.mark.parametrize(
     ("options", "code"),
-    [({"level": "O9"}, "GE1001"), ({"target": "ascend1"}, "GE1006"), ({"precision": "fp8"}, "GE1001")],
+    [({"level": "O9"}, "GE1001"), ({"target": "ascend1"}, "GE1010"), ({"precision": "fp8"}, "GE1001")],
 )
 def test_wrong_options(options: dict[str, str], code: str) -> None:
     with pytest.raises(UsageError) as error:

@@ -102,7 +102,7 @@ def test_cut_short():
     for n in range(0, len(data), 7):
         with pytest.raises(GeError) as e:
             decode(data[:n])
-        assert e.value.code in ("GE1303", "GE1304")
+        assert e.value.code in ("GE1312", "GE1313")
         if n > 16:
             with pytest.raises(GeError):
                 decode(resealed(data[:n]))
@@ -115,7 +115,7 @@ def test_flipped_bits_are_noticed():
         bad[i] ^= 1 << i % 8
         with pytest.raises(GeError) as e:
             decode(bad)
-        assert e.value.code in ("GE1303", "GE1304")
+        assert e.value.code in ("GE1312", "GE1313")
 
 
 def test_corruption_with_a_fitting_checksum_never_crashes():
@@ -160,7 +160,18 @@ def test_rules_are_checked_when_reading():
     ):
         with pytest.raises(GeError, match=message) as e:
             decode(code(ok, ok, bad))
-        assert e.value.code == "GE1305"
+        assert e.value.code == "GE1314"
+
+
+def test_what_cannot_be_written():
+    for kernel, code in (
+        (Kernel("k", "vector", 1, (KernelArg("x", DTYPES["f8E5M2"], 4, "in"),), None, Function(())), "GE1302"),
+        (Kernel("k", "vector", 1, (KernelArg("x", F32, 1 << 63, "in"),), None, Function(())), "GE1301"),
+        (Kernel("k", "vector", 1, (), None, Function((Inst(BY_NAME["vdup"], (), ("no",)),))), "GE1302"),
+    ):
+        with pytest.raises(GeError) as e:
+            encode(kernel)
+        assert e.value.code == code
 
 
 def test_another_version():
@@ -168,7 +179,7 @@ def test_another_version():
     data[4] += 1
     with pytest.raises(GeError, match="version") as e:
         decode(resealed(bytes(data)))
-    assert e.value.code == "GE1303"
+    assert e.value.code == "GE1312"
 
 
 def test_spaces_fit_the_encoding():

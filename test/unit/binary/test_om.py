@@ -133,14 +133,14 @@ def test_failure_leaves_the_old_file(sample: Make, tmp_path: Path):
     gone.unlink()
     with pytest.raises(GeError) as error:
         write_om(bad, path)
-    assert error.value.code == "GE1011"
+    assert error.value.code == "GE1002"
     assert path.read_bytes() == b"old"
     assert len(os.listdir(tmp_path)) == 1
 
 
 def test_cannot_read(tmp_path: Path):
     (tmp_path / "empty.om").write_bytes(b"")
-    for path, code in ((tmp_path / "none.om", "GE1011"), (tmp_path, "GE1011"), (tmp_path / "empty.om", "GE1301")):
+    for path, code in ((tmp_path / "none.om", "GE1002"), (tmp_path, "GE1002"), (tmp_path / "empty.om", "GE1301")):
         with pytest.raises(GeError) as error:
             read_om(path)
         assert error.value.code == code

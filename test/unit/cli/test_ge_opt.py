@@ -51,7 +51,7 @@ def error_of(outcome) -> re.Match[str]:
         (["FILE", "-f", "nosuch"], 2, "GE1001", "invalid choice: 'nosuch'"),
         (["FILE", "--print-ir-after=nosuch"], 2, "GE1110", "unknown pass nosuch"),
         (["FILE", "-O2", "--disable", "nosuch"], 2, "GE1107", "nosuch"),
-        (["FILE", "-O2", "--chip", "nosuch"], 2, "GE1006", "unknown target nosuch"),
+        (["FILE", "-O2", "--chip", "nosuch"], 2, "GE1010", "unknown target nosuch"),
         (["model.tflite"], 2, "GE1013", "unknown kind of file .tflite"),
         (["noextension"], 2, "GE1013", "unknown kind of file"),
         (["missing.mlir"], 1, "GE1002", "No such file"),

@@ -90,7 +90,7 @@ def test_a_tile_outside_its_space():
     far = View("ub", F32, (8,), (1,), Linear(SPACE_BYTES["ub"] - 16))
     with pytest.raises(GeError, match="lies outside ub") as e:
         Machine().run(kernel(inst("vdup", far, scalar=0.0)), regions())
-    assert e.value.code == "GE1306"
+    assert e.value.code == "GE1308"
     code = kernel(inst("vdup", View("ub", F32, (8,), (1,), Linear(600)), scalar=0.0))
     Machine().run(code, regions())
     with pytest.raises(GeError, match="lies outside ub"):
@@ -109,7 +109,7 @@ def test_a_wait_nobody_answers():
     mix = decode(encode(Kernel("k", "mix", 1, args, wait, Function(()))))
     with pytest.raises(GeError) as e:
         Machine().run(mix, [(np.zeros(64, np.uint8), 0, 64)])
-    assert e.value.code == "GE1309"
+    assert e.value.code == "GE1315"
     assert "cube for flag 3" in str(e.value)
 
 
@@ -124,5 +124,5 @@ def test_cross_core_flags_count_to_fifteen():
 def test_the_sanitizer_refuses_to_run():
     with pytest.raises(GeError) as e:
         Machine(sanitize=True).run(kernel(*ADD_ONE), regions())
-    assert e.value.code == "GE1310"
+    assert e.value.code == "GE1316"
     assert len(e.value.details) == 2
