@@ -49,6 +49,11 @@ def _import_file(path: str, input_shapes: Mapping[str, Sequence[int]] | None) ->
         return Importer(model, TensorReader(path, os.path.dirname(path)), path).run(input_shapes)
     except GeError as e:
         raise e.at(path)
+    except OSError as e:
+        place = e.filename if isinstance(e.filename, str) else path
+        raise GeError(
+            f"cannot read: {e.strerror}", code="GE1002", where=place, hint="check the path and its permissions"
+        ) from None
 
 
 @contextlib.contextmanager
