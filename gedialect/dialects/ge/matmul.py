@@ -16,10 +16,11 @@ from xdsl.irdl import (
 )
 
 from gedialect.dialects.ge.base import BOOL, STR, TENSOR, Attrs, FusionClass, GeOp, Results
+from gedialect.dialects.ge.contraction import contract
 from gedialect.dialects.ge.convolve import einsum, einsum_shape, matmul, product_dtype
 from gedialect.dialects.ge.layouts import channel_axis
 from gedialect.dialects.ge.nn import check_bias
-from gedialect.dialects.ge.numeric import np
+from gedialect.dialects.ge.numeric import np, widen
 from gedialect.dialects.ge.shapes import broadcast, mismatch, same_dtype
 from gedialect.errors import GeError
 from gedialect.ir.spec import DYNAMIC, Spec
@@ -196,3 +197,9 @@ class EinsumOp(GeOp):
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
         return einsum(attrs.equation, operands[0])
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        """Matrix products of two operands at a time; halves keep f32 between."""
+        values = [widen(b, v) for v in operands[0]] if len(operands[0]) > 2 else operands[0]
+        return b.cast(contract(b, attrs.equation, values), attrs.dtype)
