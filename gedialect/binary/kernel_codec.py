@@ -61,7 +61,7 @@ def encode(kernel: Kernel) -> bytes:
 def _dtype_number(name: str) -> int:
     number = _DTYPE_NUMBER.get(name)
     if number is None:
-        raise GeError(f"kernels have no element type {name}", code="GE1302")
+        raise GeError(f"kernels have no element type {name}", code="GE1311")
     return number
 
 

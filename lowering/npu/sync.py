@@ -155,10 +155,10 @@ class _Builder:
         self, op: ForOp, lo: Linear, hi: Linear, depth: int, bounds: dict[int, tuple[int, int]], outer: LoopInfo | None
     ) -> Unit:
         var = FIRST_LOOP + depth
-        info, span = loop_info(var, lo, hi, op.step.value.data, bounds)
+        info, span = loop_info(var, lo, hi, op.bounds[2], bounds)
         if outer is not None and outer.repeats:
             info = replace(info, again=True)
-        inner = self.plan(op.body.block, depth + 1, {**bounds, var: span}, info)
+        inner = self.plan(op.regions[0].block, depth + 1, {**bounds, var: span}, info)
         folded = dict.fromkeys(a.fold(var, span, info.step) for u in inner.units for a in u.accesses)
         pipes = dict.fromkeys(p for u in inner.units for p in u.pipes)
         return Unit(op, list(folded), tuple(pipes), inner)
@@ -195,9 +195,9 @@ def _regions(function: FunctionOp) -> dict[SSAValue, str]:
     """A name per group of tiles that share bytes, by alloc: only tiles of one group can depend on each other."""
     spaces: dict[str, list[tuple[int, int, AllocOp]]] = {}
     for op in function.walk():
-        if isinstance(op, AllocOp) and op.addr is not None:
-            lo = op.addr.value.data
-            size = op.type.nbytes if op.slot is None else op.slot.value.data * op.count
+        if isinstance(op, AllocOp) and (lo := op.number("addr")) is not None:
+            slot = op.number("slot")
+            size = op.type.nbytes if slot is None else slot * op.count
             spaces.setdefault(op.type.space, []).append((lo, lo + size, op))
     keys: dict[SSAValue, str] = {}
     for space, tiles in spaces.items():
@@ -205,7 +205,7 @@ def _regions(function: FunctionOp) -> dict[SSAValue, str]:
         for lo, hi, op in sorted(tiles, key=lambda t: t[:2]):
             if lo >= end:
                 number += 1
-            keys[op.tile] = f"{space}{number}"
+            keys[op.results[0]] = f"{space}{number}"
             end = max(end, hi)
     return keys
 

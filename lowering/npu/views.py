@@ -43,9 +43,10 @@ class ViewTable:
 
     def enter_loop(self, op: ForOp, depth: int) -> tuple[Linear, Linear]:
         """Bounds of the loop; its variable is numbered by ``depth``."""
-        lo, hi = (self.linear(f.data, op.indices) for f in (op.lo, op.hi))
-        self.variables[op.body.block.args[0]] = FIRST_LOOP + depth
-        return lo, hi
+        lo, hi, _ = op.bounds
+        result = self.linear(lo, op.operands), self.linear(hi, op.operands)
+        self.variables[op.regions[0].block.args[0]] = FIRST_LOOP + depth
+        return result
 
     def linear(self, form: LinearForm, indices: Sequence[SSAValue], scale: int = 1) -> Linear:
         if not form.coefs:
@@ -55,27 +56,30 @@ class ViewTable:
 
     def add_alloc(self, op: AllocOp, depth: int) -> None:
         """GE1404 if the tile has no address yet."""
-        tile = op.type
-        if op.addr is None:
+        tile, value = op.type, op.results[0]
+        addr, slot = op.number("addr"), op.number("slot")
+        if addr is None:
             raise GeError(
-                f"tile '{op.tile.name_hint or 'tile'}' has no address",
+                f"tile '{value.name_hint or 'tile'}' has no address",
                 code="GE1404",
                 where=f"kernel {self.kernel.sym_name.data}",
                 hint="run npu-allocate first",
             )
         rotation = None
-        if op.count > 1 and op.slot is not None:
-            rotation = Rotation(depth - 1, op.count, op.slot.value.data)
-        base = Linear(op.addr.value.data)
-        self.roots[op.tile] = op.tile
-        self.views[op.tile] = View(tile.space, tile.dtype, tile.shape, contiguous(tile.shape), base, -1, rotation)
+        if slot is not None and op.count > 1:
+            rotation = Rotation(depth - 1, op.count, slot)
+        base = Linear(addr)
+        self.roots[value] = value
+        self.views[value] = View(tile.space, tile.dtype, tile.shape, contiguous(tile.shape), base, -1, rotation)
 
     def add_view(self, op: ViewOp) -> None:
-        source, tile = self.views[op.source], op.type
-        offset = self.linear(op.offset.data, op.indices, tile.dtype.itemsize)
+        origin, value = op.operands[0], op.results[0]
+        source, tile = self.views[origin], op.type
+        form, indices = op.linear
+        offset = self.linear(form, indices, tile.dtype.itemsize)
         base = offset if source.base == _ZERO else _add(source.base, offset)
-        self.roots[op.tile] = self.roots[op.source]
-        self.views[op.tile] = View(
+        self.roots[value] = self.roots[origin]
+        self.views[value] = View(
             tile.space, tile.dtype, tile.shape, op.element_strides, base, source.arg, source.rotation
         )
 

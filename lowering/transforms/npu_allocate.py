@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from gedialect.analysis.packing import Buffer, align, pack
@@ -19,12 +19,14 @@ from gedialect.targets import DEFAULT_TARGET, Target, load_target
 
 @dataclass
 class _Tile:
-    """A tile with its bytes (all slots), the positions it is needed in, and the pipes that touch it."""
+    """A tile with its bytes (all slots), the positions it is needed in and those of its loop, and the pipes that
+    touch it."""
 
     op: AllocOp
     slot: int
     start: int
     end: int
+    scope: tuple[int, int]
     pipes: set[Pipe]
 
     @property
@@ -38,8 +40,9 @@ class NpuAllocatePass(ModulePass):
 
     A tile is needed from its first to its last use; a use inside a loop that does not contain the alloc needs the
     whole loop, and so does every slot of a tile with several buffers. Sharing bytes costs parallelism, so it is tried
-    in steps until the space suffices: no sharing; sharing among tiles only the vector pipe touches; sharing among
-    all. `npu-insert-sync` orders those who share. GE1402 when nothing fits, with the tiles and their sizes.
+    in steps until the space suffices: no sharing; sharing among tiles only the vector pipe touches; sharing of the
+    others with those of different loops; sharing among all. `npu-insert-sync` orders those who share. GE1402 when
+    nothing fits, with the tiles and their sizes.
     """
 
     name = "npu-allocate"
@@ -64,10 +67,10 @@ def allocate_kernel(kernel: KernelOp, target: Target) -> None:
 
 def _allocate(kernel: KernelOp, space: str, tiles: list[_Tile], target: Target) -> None:
     size, alignment = target.size(space), target.align(space)
-    last = max(t.end for t in tiles)
+    last = max(t.scope[1] for t in tiles)
     peak = 0
-    for sharing in (_nobody, _vector_only, _everybody):
-        buffers = [Buffer(t.size, t.start, t.end) if sharing(t) else Buffer(t.size, 0, last) for t in tiles]
+    for needed in (_always, _outside_vector, _in_its_loop, _while_used):
+        buffers = [Buffer(t.size, *needed(t, last)) for t in tiles]
         packing = pack(buffers, alignment)
         peak = packing.peak
         if peak <= size:
@@ -90,22 +93,26 @@ def _allocate(kernel: KernelOp, space: str, tiles: list[_Tile], target: Target) 
     )
 
 
-def _nobody(tile: _Tile) -> bool:
-    return False
+def _always(tile: _Tile, last: int) -> tuple[int, int]:
+    return 0, last
 
 
-def _vector_only(tile: _Tile) -> bool:
-    return tile.pipes == {Pipe.V}
+def _outside_vector(tile: _Tile, last: int) -> tuple[int, int]:
+    return (tile.start, tile.end) if tile.pipes == {Pipe.V} else (0, last)
 
 
-def _everybody(tile: _Tile) -> bool:
-    return True
+def _in_its_loop(tile: _Tile, last: int) -> tuple[int, int]:
+    return (tile.start, tile.end) if tile.pipes == {Pipe.V} else tile.scope
+
+
+def _while_used(tile: _Tile, last: int) -> tuple[int, int]:
+    return tile.start, tile.end
 
 
 def _tiles(function: FunctionOp, target: Target) -> Iterator[_Tile]:
     position: dict[Operation, tuple[int, int]] = {}
     allocs: list[AllocOp] = []
-    _number(function.body.block, 0, position, allocs)
+    last = _number(function.body.block, 0, position, allocs)
     for op in allocs:
         home = op.parent
         assert home is not None
@@ -115,7 +122,8 @@ def _tiles(function: FunctionOp, target: Target) -> Iterator[_Tile]:
         loop = home.parent_op()
         if op.count > 1 and isinstance(loop, ForOp):
             spans = [position[loop]]
-        yield _Tile(op, slot, min(a for a, _ in spans), max(b for _, b in spans), {u.pipe for u in users})
+        scope = position[loop] if isinstance(loop, ForOp) else (0, last)
+        yield _Tile(op, slot, min(a for a, _ in spans), max(b for _, b in spans), scope, {u.pipe for u in users})
 
 
 def _number(block: Block, n: int, position: dict[Operation, tuple[int, int]], allocs: list[AllocOp]) -> int:
@@ -125,7 +133,7 @@ def _number(block: Block, n: int, position: dict[Operation, tuple[int, int]], al
         if isinstance(op, AllocOp):
             allocs.append(op)
         if isinstance(op, ForOp):
-            n = _number(op.body.block, n + 1, position, allocs)
+            n = _number(op.regions[0].block, n + 1, position, allocs)
         position[op] = (first, n)
         n += 1
     return n
@@ -133,12 +141,12 @@ def _number(block: Block, n: int, position: dict[Operation, tuple[int, int]], al
 
 def _users(op: AllocOp) -> Iterator[InstrOp]:
     """Instructions that touch the tile, directly or through views."""
-    values = [op.tile]
+    values: list[SSAValue] = [op.results[0]]
     while values:
         for use in values.pop().uses:
             user = use.operation
             if isinstance(user, ViewOp):
-                values.append(user.tile)
+                values.append(user.results[0])
             elif isinstance(user, InstrOp):
                 yield user
 

@@ -63,6 +63,19 @@ def parse_linear(parser: Parser, indices: list[SSAValue]) -> LinearForm:
             return LinearForm(const, tuple(coefs.get(v, 0) for v in indices))
 
 
+# Reading through IRDL's accessors costs 3 to 20 us each; code that visits every op of a kernel reads past them.
+def _tile_of(op: Operation) -> Tile:
+    t = op.results[0].type
+    assert isinstance(t, TileType)
+    return t.data
+
+
+def _linear_of(op: Operation, name: str) -> LinearForm:
+    attr = op.properties[name]
+    assert isinstance(attr, LinearAttr)
+    return attr.data
+
+
 def _padded(form: LinearForm, n: int) -> LinearAttr:
     return LinearAttr(LinearForm(form.const, form.coefs + (0,) * (n - len(form.coefs))))
 
@@ -233,6 +246,13 @@ class ForOp(IRDLOperation):
     body = region_def("single_block")
     traits = traits_def(NoTerminator())
 
+    @property
+    def bounds(self) -> tuple[LinearForm, LinearForm, int]:
+        """lo, hi, step; the coefficients belong to the op's operands."""
+        step = self.properties["step"]
+        assert isinstance(step, IntegerAttr)
+        return _linear_of(self, "lo"), _linear_of(self, "hi"), step.value.data
+
     def verify_(self) -> None:
         if self.step.value.data <= 0:
             raise VerifyException(f"step is {self.step.value.data}, expected at least 1")
@@ -296,14 +316,18 @@ class AllocOp(IRDLOperation):
 
     FIELDS: ClassVar = ("buffers", "addr", "slot")
 
+    def number(self, field: str) -> int | None:
+        """The value of one of FIELDS, if set."""
+        attr = self.properties.get(field)
+        return attr.value.data if isinstance(attr, IntegerAttr) else None
+
     @property
     def count(self) -> int:
-        return 1 if self.buffers is None else self.buffers.value.data
+        return self.number("buffers") or 1
 
     @property
     def type(self) -> Tile:
-        assert isinstance(self.tile.type, TileType)
-        return self.tile.type.data
+        return _tile_of(self)
 
     def verify_(self) -> None:
         tile = self.type
@@ -359,12 +383,17 @@ class ViewOp(IRDLOperation):
 
     @property
     def type(self) -> Tile:
-        assert isinstance(self.tile.type, TileType)
-        return self.tile.type.data
+        return _tile_of(self)
+
+    @property
+    def linear(self) -> tuple[LinearForm, Sequence[SSAValue]]:
+        """The offset and the values its coefficients belong to."""
+        return _linear_of(self, "offset"), self._operands[1:]
 
     @property
     def element_strides(self) -> tuple[int, ...]:
-        return contiguous(self.type.shape) if self.strides is None else self.strides.data
+        attr = self.properties.get("strides")
+        return attr.data if isinstance(attr, StridesAttr) else contiguous(self.type.shape)
 
     def verify_(self) -> None:
         tile = self.type

@@ -165,9 +165,9 @@ def test_rules_are_checked_when_reading():
 
 def test_what_cannot_be_written():
     for kernel, code in (
-        (Kernel("k", "vector", 1, (KernelArg("x", DTYPES["f8E5M2"], 4, "in"),), None, Function(())), "GE1302"),
-        (Kernel("k", "vector", 1, (KernelArg("x", F32, 1 << 63, "in"),), None, Function(())), "GE1301"),
-        (Kernel("k", "vector", 1, (), None, Function((Inst(BY_NAME["vdup"], (), ("no",)),))), "GE1302"),
+        (Kernel("k", "vector", 1, (KernelArg("x", DTYPES["f8E5M2"], 4, "in"),), None, Function(())), "GE1311"),
+        (Kernel("k", "vector", 1, (KernelArg("x", F32, 1 << 63, "in"),), None, Function(())), "GE1311"),
+        (Kernel("k", "vector", 1, (), None, Function((Inst(BY_NAME["vdup"], (), ("no",)),))), "GE1311"),
     ):
         with pytest.raises(GeError) as e:
             encode(kernel)
