@@ -161,7 +161,7 @@ def movement_fits(op: GeOp) -> bool:
         case "ge.gather":
             return op.attrs().batch_dims == 0 and specs[1].dtype.name in ("i32", "i64")
         case "ge.pad":
-            _, paddings, fill = op.operand_groups()
+            _, paddings, fill = op.single_operands()
             attrs = op.attrs()
             known = paddings is None and min(attrs.paddings, default=0) >= 0
             return known and (fill is None or attrs.mode != "constant" or isinstance(fill.owner, ConstantOp))
@@ -219,7 +219,7 @@ def merge_vector(a: Group, b: Group) -> Group | None:
 
     ``b`` may also work on ``a``'s reduced values, or repeat ``a``'s smaller values if nothing else reads them.
     """
-    if a.calls + b.calls > MAX_OPS or (a.reduced and b.reduced and a.reduced != b.reduced):
+    if a.fixed or a.calls + b.calls > MAX_OPS or (a.reduced and b.reduced and a.reduced != b.reduced):
         return None
     try:
         domain = broadcast(a.domain, b.domain)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -35,7 +36,7 @@ def expand_all(block: Block, keep: Operation | None = None) -> None:
             continue
         builder = GeBuilder(InsertPoint.before(op), op.location)
         expanded = type(op).expand(builder, op.attrs(), *op.operand_groups())
-        values: Sequence[SSAValue] = expanded if isinstance(expanded, tuple) else (expanded,)
+        values = cast("tuple[SSAValue, ...]", expanded) if isinstance(expanded, tuple) else (expanded,)
         for old, new in zip(op.results, values, strict=True):
             old.replace_all_uses_with(new)
         op.detach()
@@ -145,9 +146,7 @@ def profile_block(ops: Iterable[Operation]) -> Profile:
             calls.append((type(op), dtypes))
         for r in op.results:
             depth[r] = level
-    return Profile(
-        domain, frozenset(reduced), stages, tuple(calls), tuple(other), frozenset(viewed), reshaped
-    )
+    return Profile(domain, frozenset(reduced), stages, tuple(calls), tuple(other), frozenset(viewed), reshaped)
 
 
 def instruction(cls: type[GeOp], dtypes: Sequence[str]) -> str:

@@ -30,7 +30,7 @@ Shapes = Mapping[str, Sequence[int]]
 PRECISIONS = ("origin", "fp16")
 
 
-def compile(  # noqa: A001 - the name the interface fixes
+def compile(
     model: str | os.PathLike[str] | onnx.ModelProto | ModuleOp,
     *,
     level: str | int = "O2",

@@ -62,14 +62,13 @@ def _ppocr(console: Console, folder: str) -> bool:
 
 
 def _light(console: Console) -> bool:
-    import onnx
-
     from gedialect.testing.light_models import light_model
 
     model, inputs = light_model("light_resnet50")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "light_resnet50.onnx")
-        onnx.save(model, path)
+        with open(path, "wb") as file:
+            file.write(model.SerializeToString())
         return _show(console, "light_resnet50: ResNet-50 of the onnx package, random weights, fp32", path, inputs)
 
 

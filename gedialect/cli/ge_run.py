@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gedialect.cli.common import ArgumentParser, atomic_output, run
 from gedialect.errors import EXIT_CHECK_FAILED, GeError, UsageError
@@ -68,6 +69,7 @@ def _run(options: argparse.Namespace) -> int:
         if not expected:
             raise GeError("the file holds no out:NAME arrays", code="GE1004", where=options.inputs)
     else:
+        assert reference is not None
         expected = run_onnxruntime(reference, inputs)
     return _compare(outputs, expected)
 
@@ -122,7 +124,7 @@ def _timing(options: argparse.Namespace, timing: Timing) -> None:
 def run_onnxruntime(path: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Outputs of onnxruntime with its graph optimisation off, one thread; GE1015 if it is not installed or fails."""
     try:
-        import onnxruntime as ort
+        ort = cast(Any, importlib.import_module("onnxruntime"))  # it has no type stubs
     except ImportError:
         raise GeError("onnxruntime is not installed", code="GE1015", hint="pip install 'gedialect[verify]'") from None
     options = ort.SessionOptions()

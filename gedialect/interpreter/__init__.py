@@ -107,4 +107,4 @@ def run_op(op: Operation, values: Mapping[SSAValue, Any]) -> list[Array]:
     ]
     with np.errstate(all="ignore"):
         results = type(op).evaluate(op.attrs(), *operands)
-    return list(results) if isinstance(results, tuple) else [results]
+    return list(cast("tuple[Array, ...]", results)) if isinstance(results, tuple) else [results]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneAttr, TensorType
 from xdsl.ir import Attribute
@@ -64,7 +64,7 @@ def spec_of(type_: Attribute) -> Spec:
     """The spec of a tensor type; UnsupportedError GE1203 for other types."""
     if not isinstance(type_, TensorType):
         raise UnsupportedError(f"a tensor type is needed, not {type_}", code="GE1203")
-    tensor: AnyTensor = type_
+    tensor = cast("AnyTensor", type_)
     encoding = None if isinstance(tensor.encoding, NoneAttr) else tensor.encoding
     try:
         dtype = dtypes.from_xdsl(tensor.element_type)

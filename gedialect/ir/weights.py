@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import mmap
 import os
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from gedialect.errors import GeError
 from gedialect.ir.lazy import np
@@ -87,7 +87,7 @@ def constant_bytes(value: Attribute, spec: Spec) -> memoryview | None:
         case WeightAttr():
             return STORE.span(value.file.data, value.offset.data, value.length.data)
         case DenseIntOrFPElementsAttr():
-            data = cast(bytes, value.data.data)
+            data = value.data.data
             if len(data) != spec.nbytes:
                 raise GeError(f"constant has {len(data)} bytes, {spec} needs {spec.nbytes}", code="GE1003")
             return memoryview(data)

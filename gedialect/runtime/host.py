@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ def run_host_task(task: HostTask, operands: Sequence[npt.NDArray[Any] | None]) -
     from gedialect.dialects.ge.base import Attrs
 
     attributes: Mapping[str, Any] = task.attributes
-    values = {k: tuple(v) if isinstance(v, list) else v for k, v in attributes["attrs"].items()}
+    values = {k: tuple(cast("list[Any]", v)) if isinstance(v, list) else v for k, v in attributes["attrs"].items()}
     groups: list[Any] = []
     rest = list(operands)
     for n in attributes[SEGMENTS]:
@@ -27,7 +27,7 @@ def run_host_task(task: HostTask, operands: Sequence[npt.NDArray[Any] | None]) -
     specs = [Spec(r.dtype, r.shape) for r in task.results]
     with np.errstate(all="ignore"):
         results = op_class(task.op).evaluate(Attrs(values, specs), *groups)
-    arrays = list(results) if isinstance(results, tuple) else [results]
+    arrays: list[npt.NDArray[Any]] = list(cast("tuple[Any, ...]", results)) if isinstance(results, tuple) else [results]
     for array, spec in zip(arrays, specs, strict=True):
         if array.shape != spec.shape or array.dtype != spec.dtype.numpy:
             raise GeError(f"{task.op} gave {array.dtype}{list(array.shape)}, the file says {spec}", code="GE1309")

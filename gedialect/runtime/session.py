@@ -39,7 +39,7 @@ class Session:
     def run(self, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[str, npt.NDArray[Any]]:
         """Outputs by name, in the model's order, dtypes and shapes; GE1004 for inputs that do not fit."""
         arrays = bind(self.model.inputs, inputs)
-        outputs = [np.empty(t.shape, t.dtype.numpy) for t in self.model.outputs]
+        outputs = [np.empty(t.shape, _numpy(t)) for t in self.model.outputs]
         regions = _Regions(
             [_bytes(a) for a in arrays],
             [_bytes(a) for a in outputs],
@@ -76,7 +76,7 @@ class Session:
                     at = self.model.labels[task.labels[index if inside else -1]]
                 case _:
                     pass  # labels and events only order tasks, which run in order here
-        raise GeError(f"more than {MAX_STEPS} tasks were run", code="GE1307", hint="the file's label tasks loop for ever")
+        raise GeError(f"more than {MAX_STEPS} tasks were run", code="GE1307", hint="the label tasks loop for ever")
 
     def _host(self, task: HostTask, regions: _Regions) -> None:
         operands = [None if v is None else regions.array(v) for v in task.operands]
@@ -131,6 +131,12 @@ def _bytes(array: npt.NDArray[Any]) -> Bytes:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
+def _numpy(info: TensorInfo) -> np.dtype[Any]:
+    if info.dtype is None:
+        raise GeError(f"{info.name} has an element type that gedialect does not know", code="GE1304")
+    return info.dtype.numpy
+
+
 def bind(infos: Sequence[TensorInfo], inputs: Mapping[str, Any] | Sequence[Any]) -> list[npt.NDArray[Any]]:
     """Arrays in the model's order, checked (GE1004)."""
     names = [t.name for t in infos]
@@ -149,10 +155,10 @@ def bind(infos: Sequence[TensorInfo], inputs: Mapping[str, Any] | Sequence[Any])
     arrays: list[npt.NDArray[Any]] = []
     for info in infos:
         array = np.asarray(inputs[info.name])
-        if array.dtype != info.dtype.numpy or array.shape != info.shape:
+        if array.dtype != _numpy(info) or array.shape != info.shape:
             raise GeError(
                 f"input {info.name} is {array.dtype}{list(array.shape)}, "
-                f"the model takes {info.dtype.numpy}{list(info.shape)}",
+                f"the model takes {_numpy(info)}{list(info.shape)}",
                 code="GE1004",
             )
         arrays.append(array)

@@ -72,7 +72,7 @@ def check_levels(
 
 
 def compare(got: Array, want: Array, what: str, tolerance: Mapping[str, float] = TOLERANCE) -> None:
-    """AssertionError unless ``got`` has the dtype, shape and, within the tolerance of its type, the values of ``want``."""
+    """AssertionError unless ``got`` has the dtype, the shape and (within its tolerance) the values of ``want``."""
     from gedialect.ir import dtypes
 
     assert got.dtype == want.dtype, f"{what}: dtype {got.dtype}, expected {want.dtype}"

@@ -25,7 +25,8 @@ def light_model(name: str) -> tuple[onnx.ModelProto, dict[str, npt.NDArray[Any]]
     if not os.path.isfile(path):
         raise GeError("the onnx package has no such light model", code="GE1002", where=name)
     rng = np.random.default_rng(zlib.crc32(name.encode()))
-    model = onnx.load(path)
+    with open(path, "rb") as file:
+        model = onnx.ModelProto.FromString(file.read())
     _randomize(model.graph, rng)
     known = {t.name for t in model.graph.initializer}
     inputs: dict[str, npt.NDArray[Any]] = {}

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from gedialect.dialects.ge.base import Attrs, FusionClass, GeOp, to_python
+from gedialect.dialects.ge.base import Attrs, FusionClass, GeOp, OperandGroup, to_python
 from gedialect.dialects.ge.builder import GeBuilder
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.errors import GeError, UsageError
@@ -21,6 +21,12 @@ from gedialect.ir.dtypes import F32, DType
 from gedialect.ir.spec import Spec, spec_of
 
 TARGETS = {"f16": dtypes.F16, "bf16": dtypes.BF16}
+
+
+def _specs(group: OperandGroup) -> Spec | list[Spec] | None:
+    if group is None:
+        return None
+    return [spec_of(v.type) for v in group] if isinstance(group, list) else spec_of(group.type)
 
 
 @dataclass(frozen=True)
@@ -88,12 +94,12 @@ class _Conversion:
         array: Any = ConstantOp.evaluate(op.attrs())
         if self.half is dtypes.F16:
             most = float(np.finfo(np.float16).max)
-            array = np.where(np.isfinite(array), np.clip(array, -most, most), array)
-        return builder.array(np.asarray(array).astype(self.half.numpy))
+            array = cast(Any, np.where(np.isfinite(array), np.clip(array, -most, most), array))
+        return builder.array(array.astype(self.half.numpy))
 
     def _convert(self, op: GeOp) -> None:
         """Rebuild ``op`` on half-precision operands; its f32 results become half ones, cast back for who needs f32."""
-        groups: list[Any] = []
+        groups: list[OperandGroup] = []
         data = {name for name, _ in op.operand_kinds()} - {name for name, _ in op.CONST_OPERANDS}
         for (name, _), group in zip(op.operand_kinds(), op.operand_groups(), strict=True):
             if name not in data:
@@ -102,15 +108,12 @@ class _Conversion:
                 groups.append([self._half(v) for v in group])
             else:
                 groups.append(None if group is None else self._half(group))
-        want = [
-            Spec(self.half, s.shape) if s.dtype is F32 else s for s in (spec_of(r.type) for r in op.results)
-        ]
-        attrs = {k: v for k, v in op.properties.items() if k != "operandSegmentSizes"}
+        want = [Spec(self.half, s.shape) if s.dtype is F32 else s for s in (spec_of(r.type) for r in op.results)]
+        attrs: dict[str, Attribute] = {k: v for k, v in op.properties.items() if k != "operandSegmentSizes"}
         try:
             specs = type(op).infer(
-                Attrs({k: to_python(v) for k, v in attrs.items()}, want),
-                *(None if g is None else spec_of(g.type) if isinstance(g, SSAValue) else [spec_of(v.type) for v in g] for g in groups),
-            )  # fmt: skip
+                Attrs({k: to_python(v) for k, v in attrs.items()}, want), *(_specs(g) for g in groups)
+            )
         except GeError:
             return
         if [s.dtype for s in specs] != [s.dtype for s in want]:

@@ -20,7 +20,7 @@ from gedialect.analysis.graph import graph_function
 from gedialect.binary.inout import TensorInfo
 from gedialect.binary.kernel import Kernel
 from gedialect.binary.kernel_codec import encode
-from gedialect.binary.memory import Arg, Memory
+from gedialect.binary.memory import Arg, Memory, Role
 from gedialect.binary.model_def import ModelWriter, TensorDesc, build_om
 from gedialect.binary.om import OmFile
 from gedialect.binary.tasks import SEGMENTS, CopyTask, HostTask, HostValue, KernelTask, Task
@@ -119,7 +119,7 @@ class ModuleEmitter:
         return array.view(np.uint8)
 
     # ------------------------------------------------------------------ places
-    def arg_of(self, value: SSAValue, role: str = "in") -> Arg:
+    def arg_of(self, value: SSAValue, role: Role = "in") -> Arg:
         """Where a value lies while the model runs."""
         spec = spec_of(value.type)
         base = root(value)
@@ -145,7 +145,7 @@ class ModuleEmitter:
     # ------------------------------------------------------------------ graph nodes
     def _name(self, value: SSAValue) -> str:
         op = value.owner
-        found = names(op) if isinstance(op, Operation) else []
+        found: tuple[str, ...] = names(op) if isinstance(op, Operation) else ()
         return found[0] if found else value.name_hint or "value"
 
     def _edge(self, value: SSAValue | None) -> Any:
@@ -254,9 +254,8 @@ class ModuleEmitter:
     def _inner_constant(self, op: ConstantOp) -> None:
         spec = spec_of(op.y.type)
         node = self.writer.unique(self._name(op.y))
-        self.graph.add_const(
-            node, _desc(spec), np.ascontiguousarray(ConstantOp.evaluate(op.attrs())).reshape(-1).view(np.uint8)
-        )
+        array: Any = np.ascontiguousarray(ConstantOp.evaluate(op.attrs())).reshape(-1).view(np.uint8)
+        self.graph.add_const(node, _desc(spec), array)
         self.nodes[op.y] = (node, 0)
 
     def _host(self, op: GeOp, index: int) -> None:
@@ -277,7 +276,7 @@ class ModuleEmitter:
         )
         self.host_ops.append({"op": op.name, "node": self._name(op.results[0])})
 
-    def _host_value(self, value: SSAValue, role: str) -> HostValue:
+    def _host_value(self, value: SSAValue, role: Role) -> HostValue:
         spec = spec_of(value.type)
         return HostValue(self.arg_of(value, role), spec.dtype, spec.shape)
 
@@ -324,11 +323,11 @@ def _int_attribute(function: FuncOp, name: str) -> int:
     attr = function.attributes.get(name)
     if not isinstance(attr, IntegerAttr):
         raise GeError(f"the function has no {name}", code="GE1404", hint="run plan-memory first")
-    return cast(int, attr.value.data)
+    return attr.value.data
 
 
 def _json_attrs(op: GeOp) -> dict[str, Any]:
-    return {k: list(v) if isinstance(v, tuple) else v for k, v in op.attrs().items()}
+    return {k: list(cast("tuple[Any, ...]", v)) if isinstance(v, tuple) else v for k, v in op.attrs().items()}
 
 
 def _node_attrs(op: GeOp) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def analyse(fusion: FusionOp) -> CubeGroup:
     if cube is None or tail is None:
         raise GeError("a cube group has no product", code="GE1902")
     operands: list[Read | None] = []
-    for value in cube.operand_groups():
+    for value in cube.single_operands():
         if value is None or (value in zeros and len(operands) == 2):  # adding a bias of zeros does nothing
             operands.append(None)
         elif value in reads:

@@ -199,6 +199,8 @@ def _walks(
         most = free // (2 * per_channel)
         if most < 1:
             return 0
+        if most * 2 < c:  # the first chunk has a tile of its own beside the two slots of the loop over the others
+            most = max(free // (3 * per_channel), 1)
         if not whole and most >= c:
             most = max(ceil(c / 4), min(c, k))
         if most >= c:

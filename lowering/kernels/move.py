@@ -134,7 +134,7 @@ def _pad(op: GeOp, reads: dict[SSAValue, tuple[int, Access]], scalars: dict[SSAV
     spec = spec_of(op.results[0].type)
     x = spec_of(op.operands[0].type)
     pads, mode = op.attrs().paddings, op.attrs().mode
-    values = op.operand_groups()
+    values = op.single_operands()
     fill = next((scalars[v] for v in values[1:] if v is not None and v in scalars), 0)
     arg, source = _read(op.operands[0], reads)
     target = Access.contiguous(spec.shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from gedialect.ir.access import Access, row_major
@@ -14,7 +14,7 @@ loop of their own, so that slots may take turns, and 1 where they would only hol
 
 
 @contextmanager
-def only_block(k: KernelBuilder, index: int) -> Iterator[None]:
+def only_block(k: KernelBuilder, index: int) -> Generator[None]:
     """Code for one block: two loops whose bounds meet only there."""
     with ExitStack() as stack:
         if k.num_blocks > 1:

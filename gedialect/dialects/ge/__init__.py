@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import cast
 
-from xdsl.ir import Dialect
+from xdsl.ir import Dialect, Operation
 
 from gedialect.dialects.ge import (
     activation,
@@ -71,7 +71,7 @@ def _ops() -> list[type[GeOp]]:
 
 GE = Dialect(
     "ge",
-    _ops(),
+    list[type[Operation]](_ops()),
     [attrs.WeightAttr, attrs.SplatAttr, attrs.KernelAttr, attrs.IntListAttr, attrs.LayoutAttr, attrs.PlaceAttr],
 )
 

@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 Array: TypeAlias = Any
 """A numpy array (numpy is not imported here)."""
 Results: TypeAlias = "Array | tuple[Array, ...]"
+OperandGroup: TypeAlias = "SSAValue | list[SSAValue] | None"
+"""The values of one declared operand: one, none (an absent optional), or a list (variadic)."""
 PyAttr: TypeAlias = "int | float | bool | str | Sequence[int] | Sequence[float] | Sequence[str] | Attribute"
 
 TENSOR = AnyTensorTypeConstr
@@ -163,13 +165,13 @@ def to_python(attr: Attribute) -> Any:
             integer = cast("IntegerAttr[IntegerType]", attr)
             return bool(integer.value.data) if integer.type == i1 else integer.value.data
         case FloatAttr():
-            return cast(float, attr.value.data)
+            return attr.value.data
         case StringAttr():
             return attr.data
         case DenseArrayBase():
             return tuple(cast("DenseArrayBase[Any]", attr).get_values())
         case ArrayAttr():
-            return tuple(to_python(a) for a in cast("ArrayAttr[Attribute]", attr).data)
+            return tuple(to_python(a) for a in attr.data)
         case _:
             return attr
 
@@ -238,17 +240,17 @@ class GeOp(IRDLOperation):
         """Names of the op's own attributes in declaration order."""
         return _attr_names(cls)
 
-    def operand_groups(self) -> list[Any]:
+    def operand_groups(self) -> list[OperandGroup]:
         """One entry per declared operand: SSAValue, None (absent) or list (variadic)."""
         kinds = self.operand_kinds()
         flat = self._operands
         segments = self.properties.get("operandSegmentSizes")
         if segments is not None:
-            sizes = cast("tuple[int, ...]", cast("DenseArrayBase[Any]", segments).get_values())
+            sizes: tuple[int, ...] = cast("DenseArrayBase[Any]", segments).get_values()
         else:
             loose = len(flat) - sum(k == "one" for _, k in kinds)
             sizes = tuple(1 if k == "one" else loose for _, k in kinds)
-        groups: list[Any] = []
+        groups: list[OperandGroup] = []
         at = 0
         for (_, kind), n in zip(kinds, sizes, strict=True):
             part = flat[at : at + n]
@@ -256,11 +258,15 @@ class GeOp(IRDLOperation):
             groups.append(list(part) if kind == "variadic" else part[0] if part else None)
         return groups
 
+    def single_operands(self) -> list[SSAValue | None]:
+        """One value per declared operand, None for an absent one; for ops without variadic operands."""
+        return [None if isinstance(g, list) else g for g in self.operand_groups()]
+
     def operand_names(self) -> list[str]:
         """The declared name of each operand present; variadic ones get their index appended (``x0``)."""
         names: list[str] = []
-        for (name, kind), group in zip(self.operand_kinds(), self.operand_groups(), strict=True):
-            if kind == "variadic":
+        for (name, _), group in zip(self.operand_kinds(), self.operand_groups(), strict=True):
+            if isinstance(group, list):
                 names += [f"{name}{i}" for i in range(len(group))]
             elif group is not None:
                 names.append(name)
@@ -407,7 +413,7 @@ def _print_short(printer: Printer, attr: Attribute) -> None:
             value = to_python(attr)
             printer.print_string(str(value).lower())
         case FloatAttr():
-            printer.print_float(cast(float, attr.value.data), f64)
+            printer.print_float(attr.value.data, f64)
         case DenseArrayBase():
             dense = cast("DenseArrayBase[Any]", attr)
             printer.print_string("[")
@@ -472,7 +478,7 @@ def _optional_number(parser: Parser, floats: bool) -> int | float | None:
         if "0x" in text:  # inf and nan print as the bits of an f64
             import struct
 
-            return cast(float, struct.unpack("<d", struct.pack("<Q", number & (2**64 - 1)))[0])
+            return struct.unpack("<d", struct.pack("<Q", number & (2**64 - 1)))[0]
         return float(number)
     return number
 

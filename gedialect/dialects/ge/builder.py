@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -41,7 +41,7 @@ class GeBuilder:
         self,
         cls: type[GeOp],
         operands: Sequence[SSAValue | Sequence[SSAValue] | None],
-        attrs: dict[str, PyAttr | None] | None = None,
+        attrs: Mapping[str, PyAttr | None] | None = None,
         *,
         results: Sequence[Spec] | None = None,
     ) -> GeOp:
@@ -84,8 +84,8 @@ class GeBuilder:
         cls = op_class(mnemonic)
 
         def call(*operands: Any, results: Sequence[Spec] | None = None, **attrs: Any) -> Any:
-            like = next((o for o in operands if isinstance(o, SSAValue)), None)
-            values = [
+            like: SSAValue | None = next((cast("SSAValue", o) for o in operands if isinstance(o, SSAValue)), None)
+            values: list[Any] = [
                 self.splat(o, spec_of(like.type).dtype) if isinstance(o, int | float) and like is not None else o
                 for o in operands
             ]

@@ -60,7 +60,7 @@ class ConstantOp(GeOp):
         extra = parser.parse_optional_attr_dict_with_keyword()
         value = parser.parse_attribute()
         if isinstance(value, DenseIntOrFPElementsAttr):
-            type_ = cast(Attribute, value.type)
+            type_ = cast("Attribute", value.type)  # pyright: ignore[reportUnknownMemberType]
         else:
             parser.parse_punctuation(":")
             type_ = parser.parse_type()

@@ -54,8 +54,9 @@ def contract(b: GeBuilder, equation: str, values: Sequence[SSAValue]) -> SSAValu
     while len(terms) > 1:
         first, second, *rest = terms
         needed = set(result).union(*(t.labels for t in rest))
-        terms = [_join(b, _reduced(b, first, needed | set(second.labels)), _reduced(b, second, needed | set(first.labels)),
-                       needed, sizes), *rest]  # fmt: skip
+        left = _reduced(b, first, needed | set(second.labels))
+        right = _reduced(b, second, needed | set(first.labels))
+        terms = [_join(b, left, right, needed, sizes), *rest]
     last = _reduced(b, terms[0], set(result))
     return _ordered(b, last, result).value
 

@@ -106,7 +106,7 @@ _KEEPS_VALUES = ("ge.expand", "ge.tile", "ge.transpose", "ge.slice", "ge.fill")
 def _fold_splats(op: GeOp, attrs: Attrs, constants: list[ConstantOp]) -> Folded | None:
     """Large results of splats: element-wise ops compute one element, views and copies keep the value."""
     kind = type(op).FUSION_CLASS
-    groups = op.operand_groups()
+    groups = op.single_operands()
     if kind is FusionClass.ELEMENTWISE and len(op.results) == 1:
         if not all(isinstance(c.value, SplatAttr) or spec_of(c.y.type).size == 1 for c in constants):
             return None
@@ -118,7 +118,7 @@ def _fold_splats(op: GeOp, attrs: Attrs, constants: list[ConstantOp]) -> Folded 
         return _splat(np.asarray(array), spec)
     if kind is FusionClass.VIEW or op.name in _KEEPS_VALUES:
         source = groups[op.operand_kinds().index(("value", "one"))] if op.name == "ge.fill" else op.operands[0]
-        constant = constant_of(source)
+        constant = None if source is None else constant_of(source)
         if constant is None:
             return None
         spec = spec_of(constant.y.type)

@@ -1,5 +1,4 @@
 """Einsum without host ops, and adaptive pooling by products; sanitizer on."""
-# ruff: noqa: E501
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """Ops that run as other ops: no host op, results as the op itself defines them, sanitizer on."""
-# ruff: noqa: E501
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """Kernels that treat an axis as a whole, and kernels that write by index; sanitizer on."""
-# ruff: noqa: E501
 
 from __future__ import annotations
 

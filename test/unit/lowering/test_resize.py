@@ -1,5 +1,4 @@
 """Resizing without host ops: results equal to the op's own, sanitizer on."""
-# ruff: noqa: E501
 
 from __future__ import annotations
 
