@@ -50,12 +50,19 @@ def vector_reason(op: GeOp) -> str | None:
     """Why the vector unit cannot compute ``op``, or None if it can."""
     if any(0 in spec_of(v.type).shape for v in (*op.operands, *op.results)):
         return "empty tensors stay on the host"
+    if approximate(op):
+        return "its expansion is exact to f32 only"
     profile = profile_of(op)
     if profile.other:
         return f"{profile.other[0]} is no vector operation"
     if not profile.calls:
         return f"{op.name} has no expansion in vector instructions"
     return next((r for r in (_call_error(*c) for c in profile.calls) if r is not None), None)
+
+
+def approximate(op: GeOp) -> bool:
+    """Whether an op's expansion is less exact than its element type."""
+    return op.name in F32_EXPANSIONS and any(spec_of(v.type).dtype.name == "f64" for v in op.operands)
 
 
 @lru_cache(maxsize=4096)
@@ -81,13 +88,19 @@ def is_depthwise(op: Operation) -> bool:
 
 def _window_fits(op: GeOp) -> bool:
     specs = [spec_of(v.type) for v in (*op.operands, *op.results)]
-    return (op.name in WINDOW_OPS or is_depthwise(op)) and all(
-        s.dtype.name in CUBE_DTYPES and 0 not in s.shape for s in specs
-    )
+    names = {s.dtype.name for s in specs}
+    if any(0 in s.shape for s in specs) or not (op.name in WINDOW_OPS or is_depthwise(op)):
+        return False
+    return names <= {*isa.FLOATS} or (op.name == "ge.max_pool2d" and names <= {*isa.INTS})
 
 
 CUBE_OPS = frozenset(("ge.matmul", "ge.conv2d", "ge.conv3d", "ge.conv2d_transpose", "ge.conv3d_transpose"))
 """Ops a cube generator exists for."""
+F32_EXPANSIONS = frozenset(
+    f"ge.{n}"
+    for n in ("tanh", "erf", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh")
+) | frozenset(("ge.gelu", "ge.ge_glu", "ge.log1p", "ge.expm1"))
+"""Ops whose expansion approximates a function as f32 needs it: f64 stays on the host."""
 WINDOW_OPS = frozenset(("ge.max_pool2d", "ge.avg_pool2d"))
 """Ops a window generator exists for."""
 LINE_OPS = frozenset(("ge.arg_max", "ge.arg_min", "ge.topk", "ge.cumsum", "ge.gather_elements"))

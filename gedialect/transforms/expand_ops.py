@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from gedialect.analysis.constness import const_derived, is_const_derived
-from gedialect.analysis.fusibility import kernel_kind
+from gedialect.analysis.fusibility import approximate, kernel_kind
 from gedialect.dialects.ge.base import GeOp, is_view
 from gedialect.dialects.ge.builder import GeBuilder
 from gedialect.errors import GeError
@@ -52,6 +52,7 @@ def _needs_expansion(op: GeOp) -> bool:
         and all(spec_of(v.type).is_static for v in (*op.operands, *op.results))
         and all(0 not in spec_of(r.type).shape for r in op.results)
         and kernel_kind(op) is None
+        and not approximate(op)
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from gedialect.analysis.fusibility import is_depthwise
@@ -262,8 +263,10 @@ class _Window:
         env: dict[SSAValue, TileRef] = {self.op.results[0]: result.reshape(shape)}
         TileWriter(k, self.p, shape).finish(env, at, shape)
 
-    def _fill(self) -> float:
-        return float("-inf") if self.op.name == "ge.max_pool2d" else 0.0
+    def _fill(self) -> float | int:
+        if self.op.name != "ge.max_pool2d":
+            return 0.0
+        return float("-inf") if self.g.dtype.is_float else int(np.iinfo(self.g.dtype.numpy).min)
 
     def _input(self, n: Affine, at_c: Affine, channels: int, run: Run, first: Affine) -> TileRef:
         """The input rows under a tile, with padding around them, in the computing type."""

@@ -55,6 +55,18 @@ class RotaryEmbeddingOp(GeOp):
             turned = np.stack([-x[..., 1::2], x[..., ::2]], -1).reshape(x.shape)
         return np.asarray(x * cos + turned * sin).astype(operands[0].dtype, copy=False)
 
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        x, cos, sin = (widen(b, v) for v in operands)
+        spec = b.spec(x)
+        n = spec.shape[-1]
+        split = b.reshape(x, shape=(*spec.shape[:-1], *((2, n // 2) if attrs.mode == 0 else (n // 2, 2))))
+        axis = spec.rank - 1 if attrs.mode == 0 else spec.rank
+        first = b.slice(split, begin=[0], end=[1], axes=[axis])
+        second = b.slice(split, begin=[1], end=[2], axes=[axis])
+        turned = b.reshape(b.concat([b.neg(second), first], concat_dim=axis), shape=spec.shape)
+        return b.cast(b.add(b.mul(x, cos), b.mul(turned, sin)), attrs.dtype)
+
 
 class GatedOp(FloatOp):
     """Half of x along ``dim``, activated, times the other half.

@@ -59,3 +59,14 @@ def test_depthwise_convolution_with_an_activation_is_one_kernel(layout: str, dty
     )
     if layout == "NHWC":
         assert reports[0].kernels == 1
+
+
+@pytest.mark.parametrize("dtype", ["i8", "ui8", "i32", "f64", "bf16"])
+def test_max_pool_of_other_types(dtype: str) -> None:
+    check_levels(
+        f"""func.func @main(%x: tensor<1x3x9x9x{dtype}>) -> tensor<1x3x5x5x{dtype}> {{
+          %y = ge.max_pool2d(%x) {{ksize = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], dilations = [1, 1],
+            ceil_mode = false, data_format = "NCHW"}} : (tensor<1x3x9x9x{dtype}>) -> tensor<1x3x5x5x{dtype}>
+          func.return %y : tensor<1x3x5x5x{dtype}> }}""",
+        ("O2",),
+    )
