@@ -48,6 +48,7 @@ DECIDE: tuple[Step, ...] = (
     Step(0, "group-kernels", "fuse=false", highest=1),
     Step(2, "group-kernels"),
     Step(0, "select-kernels", "target={target}"),
+    Step(3, "tune-kernels", "target={target}"),
     Step(0, "plan-memory"),
     Step(0, "verify-plan"),
 )

@@ -46,6 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 # Beyond that, inside functions only.
 LAZILY: dict[str, set[str]] = {
     "runtime": {"dialects"},  # host tasks evaluate ge ops
+    "lowering": {"runtime"},  # the search for kernels times them
     "cli": {"testing"},  # the demo makes its model
     "ir": {"dialects"},  # reading a constant needs its attribute classes
 }
