@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -91,9 +92,16 @@ def _window_fits(op: GeOp) -> bool:
     names = {s.dtype.name for s in specs}
     if any(0 in s.shape for s in specs) or not (op.name in WINDOW_OPS or is_depthwise(op)):
         return False
+    attrs = op.attrs()
+    kernel = specs[1].shape[2:] if is_depthwise(op) else attrs.ksize
+    extent = prod((k - 1) * d + 1 for k, d in zip(kernel, attrs.dilations or (1,) * len(kernel), strict=True))
+    if extent * WINDOW_BYTES > isa.SPACE_BYTES["ub"] // 2:
+        return False
     return names <= {*isa.FLOATS} or (op.name == "ge.max_pool2d" and names <= {*isa.INTS})
 
 
+WINDOW_BYTES = 8 * 12
+"""UB bytes per cell of one window: eight channels, double-buffered and widened."""
 CUBE_OPS = frozenset(("ge.matmul", "ge.conv2d", "ge.conv3d", "ge.conv2d_transpose", "ge.conv3d_transpose"))
 """Ops a cube generator exists for."""
 F32_EXPANSIONS = frozenset(

@@ -80,6 +80,8 @@ def analyse(fusion: FusionOp) -> Program:
                 continue
             if op.PRIMITIVE is not None:
                 ops.append(op)
+            elif op.operands[0] in scalars:  # one value everywhere under any shape
+                scalars.update((r, scalars[op.operands[0]]) for r in op.results)
             elif op.operands[0] not in reads:  # a computed value stored under another shape
                 renamed[op.results[0]] = op.operands[0]
             else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -48,14 +49,9 @@ class Geometry:
     channels_last: bool
     dtype: DType
 
-    def rows_for(self, out_rows: int) -> int:
-        """Input rows (padding included) under ``out_rows`` output rows."""
-        return (out_rows - 1) * self.strides[0] + (self.kernel[0] - 1) * self.dilations[0] + 1
-
-    @property
-    def cols(self) -> int:
-        """Input columns (padding included) under a whole output row."""
-        return (self.out_w - 1) * self.strides[1] + (self.kernel[1] - 1) * self.dilations[1] + 1
+    def span(self, axis: int, outputs: int) -> int:
+        """Input elements along an axis (0 rows, 1 columns), padding included, under ``outputs`` output elements."""
+        return (outputs - 1) * self.strides[axis] + (self.kernel[axis] - 1) * self.dilations[axis] + 1
 
 
 def geometry(program: Program) -> Geometry:
@@ -77,41 +73,41 @@ def geometry(program: Program) -> Geometry:
     )  # fmt: skip
 
 
-def _bytes_per_row(program: Program, g: Geometry) -> tuple[float, float]:
-    """UB bytes per channel: of one input row, and of one output row with all that follows."""
+def _tile_bytes(program: Program, g: Geometry, rows: int, cols: int, channels: int) -> float:
+    """UB bytes of a tile: its input, the sums and all that follows."""
     wide = F32.itemsize if g.dtype.itemsize < 4 else 0
-    per_input = g.cols * (2 * g.dtype.itemsize + wide)
-    shape = (1, 1, g.out_w, 8) if g.channels_last else (1, 8, 1, g.out_w)
-    per_output = tile_bytes(program, shape) / 8 + 3 * g.out_w * F32.itemsize
-    return per_input, per_output
+    held = g.span(0, rows) * g.span(1, cols) * (2 * g.dtype.itemsize + wide)
+    shape = (1, 1, cols, 8) if g.channels_last else (1, 8, 1, cols)
+    per_row = tile_bytes(program, shape) / 8 + 3 * cols * F32.itemsize
+    return channels * (held + rows * per_row)
 
 
 def select(fusion: FusionOp, target: Target) -> KernelAttr:
-    """``tile`` = [output rows, channels]."""
+    """``tile`` = [output rows, output columns, channels]."""
     program = analyse(fusion)
     g = geometry(program)
     budget = target.size("ub") * UB_SHARE
-    per_input, per_output = _bytes_per_row(program, g)
     cores = target.cores.vector
-    best: tuple[float, int, int] | None = None
-    quantum = 8 if g.channels_last else 1
-    for channels in _halves(g.c, quantum):
-        for rows in _halves(g.out_h, 1):
-            if channels * (g.rows_for(rows) * per_input + rows * per_output) > budget:
+    best: tuple[float, tuple[int, int, int]] | None = None
+    for channels in _halves(g.c, 8 if g.channels_last else 1):
+        for cols in _halves(g.out_w, 1):
+            rows = next((r for r in _halves(g.out_h, 1) if _tile_bytes(program, g, r, cols, channels) <= budget), None)
+            if rows is None:
                 continue
-            tiles = [g.n, -(-g.c // channels), -(-g.out_h // rows)]
+            tiles = [g.n, -(-g.c // channels), -(-g.out_h // rows), -(-g.out_w // cols)]
             dealt = max(tiles)
-            waves = -(-dealt // cores) * (tiles[0] * tiles[1] * tiles[2] // dealt)
-            work = channels * (g.rows_for(rows) * g.cols + rows * g.out_w * g.kernel[0] * g.kernel[1]) / 64
+            waves = -(-dealt // cores) * (prod(tiles) // dealt)
+            taps = g.kernel[0] * g.kernel[1]
+            work = channels * (g.span(0, rows) * g.span(1, cols) + rows * cols * taps) / 64
             cost = waves * (1000 + work)
             if best is None or cost < best[0]:
-                best = (cost, rows, channels)
-            break
+                best = (cost, (rows, cols, channels))
+            break  # narrower columns only reload what neighbours share
     if best is None:
-        raise GeError("one row of one channel does not fit into UB", code="GE1402", hint="the row is too long")
-    _, rows, channels = best
-    blocks = min(cores, max(g.n, -(-g.c // channels), -(-g.out_h // rows)))
-    return KernelAttr.get("vector", [rows, channels], blocks)
+        raise GeError("one window does not fit into UB", code="GE1402", hint="the kernel or its dilation is too large")
+    rows, cols, channels = best[1]
+    blocks = min(cores, max(g.n, -(-g.c // channels), -(-g.out_h // rows), -(-g.out_w // cols)))
+    return KernelAttr.get("vector", best[1], blocks)
 
 
 def _halves(n: int, quantum: int) -> Iterator[int]:
@@ -130,31 +126,49 @@ def _halves(n: int, quantum: int) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Run:
-    """Consecutive row tiles that reach over the edges alike."""
+    """Consecutive tiles along rows or columns that reach over the edges alike."""
 
     first: int
+    """the first output row or column of the first tile"""
     count: int
-    rows: int
+    size: int
+    """output rows or columns of a tile"""
     skip: int
-    """rows of padding above the first input row held"""
+    """padding before the first input element held"""
     held: int
-    """input rows held"""
+    """input elements held"""
 
 
-def runs(g: Geometry, rows: int) -> list[Run]:
-    """Row tiles from top to bottom."""
+def runs(g: Geometry, axis: int, tile: int) -> list[Run]:
+    """Tiles along an axis (0 rows, 1 columns), from the beginning to the end."""
+    outputs, inputs, pad = ((g.out_h, g.h, g.pad_top), (g.out_w, g.w, g.pad_left))[axis]
     found: list[Run] = []
-    for first in range(0, g.out_h, rows):
-        size = min(rows, g.out_h - first)
-        top = first * g.strides[0] - g.pad_top
-        low, high = max(top, 0), min(top + g.rows_for(size), g.h)
-        skip, held = min(low - top, g.rows_for(size)), max(high - low, 0)
+    for first in range(0, outputs, tile):
+        size = min(tile, outputs - first)
+        top = first * g.strides[axis] - pad
+        span = g.span(axis, size)
+        low, high = max(top, 0), min(top + span, inputs)
+        skip, held = min(low - top, span), max(high - low, 0)
         last = found[-1] if found else None
-        if last is not None and (last.rows, last.skip, last.held) == (size, skip, held):
+        if last is not None and (last.size, last.skip, last.held) == (size, skip, held):
             found[-1] = Run(last.first, last.count + 1, size, skip, held)
         else:
             found.append(Run(first, 1, size, skip, held))
     return found
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One tile: where its outputs start and what it holds."""
+
+    n: Affine
+    row: Affine
+    col: Affine
+    channel: Affine
+    channels: int
+    rows: Run
+    cols: Run
+    buffers: int
 
 
 def lower(fusion: FusionOp, name: str, kernel: KernelAttr, target: Target) -> KernelOp:
@@ -171,12 +185,13 @@ def lower(fusion: FusionOp, name: str, kernel: KernelAttr, target: Target) -> Ke
 
 
 class _Window:
-    def __init__(self, k: KernelBuilder, program: Program, rows: int, channels: int):
+    def __init__(self, k: KernelBuilder, program: Program, rows: int, cols: int, channels: int):
         assert program.anchor is not None
         self.k = k
         self.p = program
         self.g = geometry(program)
         self.rows = rows
+        self.cols = cols
         self.channels = channels
         self.op = program.anchor
         self.attrs: Attrs = self.op.attrs()
@@ -184,7 +199,12 @@ class _Window:
 
     def write(self) -> None:
         g, k = self.g, self.k
-        counts = {"n": g.n, "c": -(-g.c // self.channels), "h": -(-g.out_h // self.rows)}
+        counts = {
+            "n": g.n,
+            "c": -(-g.c // self.channels),
+            "h": -(-g.out_h // self.rows),
+            "w": -(-g.out_w // self.cols),
+        }
         dealt = max(counts, key=lambda a: counts[a])
 
         def over(axis: str, count: int) -> Iterator[Affine]:
@@ -206,9 +226,14 @@ class _Window:
                 for ci in over("c", count):
                     at_c = ci * size + first
                     weights = self._weights(at_c, size)
-                    for run in runs(g, self.rows):
-                        for hi in over("h", run.count):
-                            self._tile(n, at_c, size, run, hi, weights)
+                    for cols in runs(g, 1, self.cols):
+                        for wi in over("w", cols.count):
+                            for rows in runs(g, 0, self.rows):
+                                for hi in over("h", rows.count):
+                                    # slots turn with the innermost loop: alone in an outer one they only hold room
+                                    buffers = 2 if rows.count > 1 else 1
+                                    row, col = hi * rows.size + rows.first, wi * cols.size + cols.first
+                                    self._tile(Tile(n, row, col, at_c, size, rows, cols, buffers), weights)
 
     # ------------------------------------------------------------------ tiles in UB
     def _order(self, rows: Any, cols: Any, channels: Any) -> tuple[Any, Any, Any]:
@@ -248,18 +273,15 @@ class _Window:
         self.k.vcast(wide, t)
         return wide
 
-    def _tile(self, n: Affine, at_c: Affine, channels: int, run: Run, hi: Affine, weights: list[TileRef]) -> None:
+    def _tile(self, t: Tile, weights: list[TileRef]) -> None:
         k, g = self.k, self.g
-        first = hi * run.rows + run.first
-        held = self._input(n, at_c, channels, run, first)
-        acc = self._windows(held, run.rows, channels, weights, first, run)
+        acc = self._windows(self._input(t), t, weights)
         result = acc
         if self.compute is not g.dtype:
             result = k.alloc("ub", acc.shape, g.dtype, name="y")
             k.vcast(result, acc)
         shape = (1, *acc.shape)
-        zero = Affine()
-        at = [n, *self._order(first, zero, at_c)]
+        at = [t.n, *self._order(t.row, t.col, t.channel)]
         env: dict[SSAValue, TileRef] = {self.op.results[0]: result.reshape(shape)}
         TileWriter(k, self.p, shape).finish(env, at, shape)
 
@@ -268,72 +290,69 @@ class _Window:
             return 0.0
         return float("-inf") if self.g.dtype.is_float else int(np.iinfo(self.g.dtype.numpy).min)
 
-    def _input(self, n: Affine, at_c: Affine, channels: int, run: Run, first: Affine) -> TileRef:
-        """The input rows under a tile, with padding around them, in the computing type."""
+    def _input(self, t: Tile) -> TileRef:
+        """The input under a tile, with padding around it, in the computing type."""
         k, g = self.k, self.g
-        rows = g.rows_for(run.rows)
-        width = min(g.cols - g.pad_left, g.w)  # columns of the input that any window reaches
-        padded = run.held < rows or width < g.cols
+        rows, cols = g.span(0, t.rows.size), g.span(1, t.cols.size)
+        padded = t.rows.held < rows or t.cols.held < cols
         load = self.p.sources[self.op.operands[0]]
         strides = self._axis_strides(load.access.strides)
-        # slots turn with the innermost loop: alone in an outer loop they would only hold room
-        buffers = 2 if run.count > 1 else 1
-        t = k.alloc("ub", self._order(rows, g.cols, channels), g.dtype, buffers=buffers, name="x")
+        held = k.alloc("ub", self._order(rows, cols, t.channels), g.dtype, buffers=t.buffers, name="x")
         if padded:
-            k.vdup(t, self._fill())
-        if run.held > 0 and width > 0:
-            shape = self._order(run.held, width, channels)
-            source_rows = first * g.strides[0] + (run.skip - g.pad_top)
-            offset = n * strides["n"] + at_c * strides["c"] + source_rows * strides["h"] + load.access.offset
+            k.vdup(held, self._fill())
+        if t.rows.held > 0 and t.cols.held > 0:
+            shape = self._order(t.rows.held, t.cols.held, t.channels)
+            first_row = t.row * g.strides[0] + (t.rows.skip - g.pad_top)
+            first_col = t.col * g.strides[1] + (t.cols.skip - g.pad_left)
+            offset = t.n * strides["n"] + t.channel * strides["c"] + load.access.offset
+            offset = offset + first_row * strides["h"] + first_col * strides["w"]
             source = k.gm(f"x{load.arg}").view(offset, shape, self._order(strides["h"], strides["w"], strides["c"]))
-            inside = t.window(self._order(run.skip, g.pad_left, 0), shape) if padded else t
+            inside = held.window(self._order(t.rows.skip, t.cols.skip, 0), shape) if padded else held
             k.load(inside, source)
-        return self._widened(t)
+        return self._widened(held)
 
-    def _taps(self, held: TileRef, rows: int, channels: int) -> Iterator[tuple[int, TileRef]]:
-        """Each kernel tap as a strided view [rows, out_w, channels] of the held input."""
+    def _taps(self, held: TileRef, rows: int, cols: int, channels: int) -> Iterator[TileRef]:
+        """Each kernel tap as a strided view [rows, cols, channels] of the held input."""
         g = self.g
         r, c, ch = self._positions()
         stride = held.strides
         for i in range(g.kernel[0]):
             for j in range(g.kernel[1]):
                 offset = i * g.dilations[0] * stride[r] + j * g.dilations[1] * stride[c]
-                shape = self._order(rows, g.out_w, channels)
+                shape = self._order(rows, cols, channels)
                 steps = self._order(stride[r] * g.strides[0], stride[c] * g.strides[1], stride[ch])
-                yield i * g.kernel[1] + j, held.view(offset, shape, steps)
+                yield held.view(offset, shape, steps)
 
     def _positions(self) -> tuple[int, int, int]:
         return (0, 1, 2) if self.g.channels_last else (1, 2, 0)
 
-    def _windows(
-        self, held: TileRef, rows: int, channels: int, weights: list[TileRef], first: Affine, run: Run
-    ) -> TileRef:
-        k, g = self.k, self.g
-        acc = k.alloc("ub", self._order(rows, g.out_w, channels), self.compute, name="acc")
+    def _windows(self, held: TileRef, t: Tile, weights: list[TileRef]) -> TileRef:
+        """Sums, maxima or products over every window: [rows, columns, channels] in memory order."""
+        k = self.k
+        acc = k.alloc("ub", self._order(t.rows.size, t.cols.size, t.channels), self.compute, name="acc")
+        views = list(self._taps(held, t.rows.size, t.cols.size, t.channels))
         if weights:
-            self._multiply(acc, held, rows, channels, weights)
+            self._multiply(acc, views, weights)
             return acc
         add = k.vmax if self.op.name == "ge.max_pool2d" else k.vadd
-        views = list(self._taps(held, rows, channels))
         if len(views) == 1:
-            k.vcopy(acc, views[0][1])
+            k.vcopy(acc, views[0])
         else:
-            add(acc, views[0][1], views[1][1])
-        for _, view in views[2:]:
+            add(acc, views[0], views[1])
+        for view in views[2:]:
             add(acc, acc, view)
         if self.op.name == "ge.avg_pool2d":
-            self._divide(acc, rows, run)
+            self._divide(acc, t)
         return acc
 
-    def _multiply(self, acc: TileRef, held: TileRef, rows: int, channels: int, weights: list[TileRef]) -> None:
-        k, g = self.k, self.g
+    def _multiply(self, acc: TileRef, views: list[TileRef], weights: list[TileRef]) -> None:
+        k = self.k
         product: TileRef | None = None
 
-        def row(t: TileRef, i: int) -> TileRef:
-            steps = self._order(0, 0, 1)
-            return t.view(i * channels, self._order(rows, g.out_w, channels), steps)
+        def row(values: TileRef, i: int) -> TileRef:
+            return values.view(i * values.shape[1], acc.shape, self._order(0, 0, 1))
 
-        for tap, view in self._taps(held, rows, channels):
+        for tap, view in enumerate(views):
             if tap == 0:
                 k.vmul(acc, view, row(weights[0], 0))
                 continue
@@ -344,37 +363,30 @@ class _Window:
         if len(weights) > 1:
             k.vadd(acc, acc, row(weights[1], 0))
 
-    def _divide(self, acc: TileRef, rows: int, run: Run) -> None:
+    def _divide(self, acc: TileRef, t: Tile) -> None:
         """Divide each sum by the cells its window counts: inside the input, or the padded input."""
         k, g = self.k, self.g
-        include = bool(self.attrs.count_include_pad)
-        pads = self.attrs.pads
-        height = g.rows_for(rows)
-        # rows and columns of the held tile whose cells count
-        if include:
-            inside_h = (0, min(height, self._rows_to_padded_end(run)))
-            inside_w = (0, min(g.cols, g.w + pads[1] + pads[3]))
-        else:
-            inside_h = (run.skip, run.skip + run.held)
-            inside_w = (g.pad_left, min(g.cols, g.pad_left + g.w))
-        if inside_h == (0, height) and inside_w == (0, g.cols):
+        spans = g.span(0, t.rows.size), g.span(1, t.cols.size)
+        (top, bottom), (left, right) = self._counted(0, t.rows, spans[0]), self._counted(1, t.cols, spans[1])
+        if (top, left) == (0, 0) and (bottom, right) == spans:
             k.vdivs(acc, acc, float(g.kernel[0] * g.kernel[1]))
             return
-        ones = k.alloc("ub", self._order(height, g.cols, 1), self.compute, name="ones")
+        ones = k.alloc("ub", self._order(*spans, 1), self.compute, name="ones")
         k.vdup(ones, 0.0)
-        size = self._order(inside_h[1] - inside_h[0], inside_w[1] - inside_w[0], 1)
-        k.vdup(ones.window(self._order(inside_h[0], inside_w[0], 0), size), 1.0)
-        count = k.alloc("ub", self._order(rows, g.out_w, 1), self.compute, name="count")
-        for i, (_, view) in enumerate(self._taps(ones, rows, 1)):
+        k.vdup(ones.window(self._order(top, left, 0), self._order(bottom - top, right - left, 1)), 1.0)
+        count = k.alloc("ub", self._order(t.rows.size, t.cols.size, 1), self.compute, name="count")
+        for i, view in enumerate(self._taps(ones, t.rows.size, t.cols.size, 1)):
             if i == 0:
                 k.vcopy(count, view)
             else:
                 k.vadd(count, count, view)
         k.vdiv(acc, acc, count.broadcast(acc.shape))
 
-    def _rows_to_padded_end(self, run: Run) -> int:
-        """Rows from the top of a run's first tile to the end of the padded input; the same for all its tiles
-        unless it reaches the end, and then it is one tile."""
+    def _counted(self, axis: int, run: Run, span: int) -> tuple[int, int]:
+        """Range of the held rows or columns whose cells count."""
+        if not self.attrs.count_include_pad:
+            return run.skip, run.skip + run.held
         g = self.g
-        top = run.first * g.strides[0] - g.pad_top
-        return g.h + self.attrs.pads[2] - top
+        inputs, pad = ((g.h, g.pad_top), (g.w, g.pad_left))[axis]
+        # the same for all tiles of a run unless it reaches the padded end, and then it is one tile
+        return 0, min(span, inputs + self.attrs.pads[2 + axis] - (run.first * g.strides[axis] - pad))

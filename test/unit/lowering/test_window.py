@@ -70,3 +70,15 @@ def test_max_pool_of_other_types(dtype: str) -> None:
           func.return %y : tensor<1x3x5x5x{dtype}> }}""",
         ("O2",),
     )
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_rows_longer_than_a_buffer_are_cut(layout: str) -> None:
+    x, y = shaped(1, 2, 5, 20000, layout), shaped(1, 2, 5, 20000, layout)
+    check_levels(
+        f"""func.func @main(%x: tensor<{x}xf32>) -> tensor<{y}xf32> {{
+          %y = ge.avg_pool2d(%x) {{ksize = [3, 3], strides = [1, 1], pads = [1, 1, 1, 1], ceil_mode = false,
+            count_include_pad = false, data_format = "{layout}"}} : (tensor<{x}xf32>) -> tensor<{y}xf32>
+          func.return %y : tensor<{y}xf32> }}""",
+        ("O0",),
+    )
