@@ -35,6 +35,11 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/parse.py
 
+# Pages that follow from declarations, and the output shown in the others.
+docs: $(VENV)/.installed-test
+	$(BIN)/python tools/gen_docs.py
+	$(BIN)/python tools/update_readme.py
+
 install: $(VENV)/.installed
 
 $(VENV)/.created:
