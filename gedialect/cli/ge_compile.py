@@ -61,7 +61,7 @@ def _compile(options: argparse.Namespace) -> None:
     with steps(f"compiling {os.path.basename(options.model)}") as progress:
         progress("import")
         module = api.import_source(options.model, shapes)
-        if options.emit != "om" and options.report is None and not options.no_host_fallback:
+        if options.emit != "om" and options.report is None and not options.no_host_fallback and not options.time:
             decide(module, level=options.level, target=options.target, precision=options.precision, progress=progress)
             executable = None
         else:
@@ -84,6 +84,10 @@ def _compile(options: argparse.Namespace) -> None:
             hint="leave out --no-host-fallback to run them on the host",
             details=tuple(ops),
         )
+    if executable is not None and options.time:
+        from gedialect.runtime.profiler import summary
+
+        print(summary(executable.timing()))
     match options.emit:
         case "ge":
             from gedialect.cli.ge_import import write_module

@@ -13,6 +13,7 @@ from gedialect import api
 from gedialect.binary.kernel import Kernel
 from gedialect.binary.memory import Arg
 from gedialect.binary.tasks import CopyTask, HostTask, HostValue, KernelTask, LabelGoto, LabelSet, Task
+from gedialect.cli.ge_compile import command as ge_compile
 from gedialect.cli.ge_run import command as ge_run
 from gedialect.ir.dtypes import F32
 from gedialect.runtime.profiler import Timing, chrome_trace, moved_bytes, table_rows, time_model, time_tasks
@@ -205,3 +206,16 @@ def test_loaded_files_are_timed_on_their_target(saved: tuple[str, str]) -> None:
 
     slower = time_model(load(saved[0]), load_target("ascend910b3"))
     assert slower.us > loaded.timing().us
+
+
+def test_ge_compile_prints_the_latency(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "m.mlir"
+    source.write_text(CNN)
+    for emit in ("om", "ge"):
+        report = tmp_path / f"{emit}.json"
+        assert (
+            ge_compile([str(source), "-o", str(tmp_path / "out"), "--emit", emit, "--time", "--report", str(report)])
+            == 0
+        )
+        latency = json.loads(report.read_text())["latency_us"]
+        assert f"latency {latency:,.1f} us on ascend910b1" in capsys.readouterr().out
