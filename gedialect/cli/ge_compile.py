@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from gedialect.cli.common import ArgumentParser, atomic_output, run
-from gedialect.errors import UnsupportedError, UsageError
+from gedialect.errors import GeError, UnsupportedError, UsageError
 
 PROG = "ge-compile"
 EXAMPLE = """\
@@ -37,7 +37,12 @@ def command(arguments: Sequence[str]) -> int:
     parser.add_argument("--time", action="store_true", help="predict the latency on the target")
     parser.add_argument("--no-host-fallback", action="store_true", help="an op that no kernel covers is an error")
     options = parser.parse_args(arguments)
-    _compile(options)
+    try:
+        _compile(options)
+    except UsageError:
+        raise
+    except GeError as error:
+        raise error.at(options.model) from error.__cause__
     return 0
 
 
@@ -94,11 +99,12 @@ def _compile(options: argparse.Namespace) -> None:
 
             write_module(module, options.output)
         case "npu":
+            from gedialect.cli.ge_import import print_module
             from gedialect.targets import load_target
             from lowering.transforms.lower_kernels import kernels_module
 
             with atomic_output(options.output) as name, open(name, "w", encoding="utf-8") as out:
-                out.write(f"{kernels_module(module, load_target(options.target))}\n")
+                print_module(kernels_module(module, load_target(options.target)), out)
         case _:
             assert executable is not None
             executable.save(options.output)

@@ -49,7 +49,7 @@ def command(arguments: Sequence[str]) -> int:
 
     module = import_model(options.model, shapes)
     if options.output is None:
-        _print(module, sys.stdout)
+        print_module(module, sys.stdout)
     else:
         write_module(module, options.output)
     return 0
@@ -72,7 +72,7 @@ def write_module(module: ModuleOp, path: str) -> None:
                 weight_files.write_memory_weights(module, data, os.path.abspath(weights))
         weight_files.rename_weights(module, lambda name: name_from(name, folder))
         with open(text, "w", encoding="utf-8") as out:
-            _print(module, out)
+            print_module(module, out)
 
 
 def name_from(name: str, folder: str) -> str:
@@ -80,7 +80,8 @@ def name_from(name: str, folder: str) -> str:
     return os.path.realpath(name).removeprefix(os.path.realpath(folder) + os.sep)
 
 
-def _print(module: ModuleOp, out: object) -> None:
+def print_module(module: ModuleOp, out: object) -> None:
+    """Write the text of ``module`` to a stream."""
     from xdsl.printer import Printer
 
     printer = Printer(stream=out)  # pyright: ignore[reportArgumentType]

@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from gedialect.cli import ge_compile, ge_run
+from gedialect.cli import ge_compile, ge_opt, ge_run
 
 TEXT = """func.func @main(%a: tensor<2x3xf32> {ge.name = "a"}) -> (tensor<2x3xf32> {ge.name = "y"}) {
   %e = ge.exp(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>
@@ -83,6 +83,9 @@ def test_text_of_the_steps(tmp_path: Path, model: Path, emit: str, level: str) -
     assert ge_compile.main(arguments) == 0
     text = out.read_text()
     assert ("ge.fusion" if emit == "ge" else "npu.kernel") in text
+    again = tmp_path / "again.mlir"
+    assert ge_opt.main([str(out), "-o", str(again)]) == 0
+    assert again.read_text().rstrip() == text.rstrip()
 
 
 def test_the_report_is_json(tmp_path: Path, model: Path) -> None:
@@ -96,7 +99,8 @@ def test_unknown_sizes_come_with_a_ready_option(
     tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ge_compile.main([str(model), "-o", str(tmp_path / "m.om")]) == 1
-    assert '--input-shape "a:0:1,3"' in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert '--input-shape "a:0:1,3"' in printed and f"{model}: error GE1014" in printed
     assert not (tmp_path / "m.om").exists()
 
 
