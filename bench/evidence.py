@@ -182,7 +182,8 @@ def main() -> int:
             )
             worst = max((result[lv]["error"] for lv in levels if lv in result), default=float("nan"))
             print(
-                f"{result['model'][:41]:42}{result['case'][:27]:28}{cells}{worst:>10.1e}  {result.get('corrupted', '-')}",
+                f"{result['model'][:41]:42}{result['case'][:27]:28}{cells}{worst:>10.1e}  "
+                f"{result.get('corrupted', '-')}",
                 flush=True,
             )
             for problem in result["problems"]:

@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from gedialect.cli.common import ArgumentParser, run
 from gedialect.errors import EXIT_CHECK_FAILED
@@ -183,7 +183,7 @@ class _Steps:
         self._console = console
         self._status = console.status("starting") if console.is_terminal else None
 
-    def __enter__(self) -> _Steps:
+    def __enter__(self) -> Self:
         if self._status is not None:
             self._status.start()
         return self

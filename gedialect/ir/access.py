@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
 
@@ -75,7 +76,7 @@ class Access:
                     n_size *= shape[new[n_end]]
                     n_end += 1
             run = old[oi:o_end]
-            for (_, outer), (n, inner) in zip(run, run[1:], strict=False):
+            for (_, outer), (n, inner) in pairwise(run):
                 if outer != n * inner:
                     return None
             step = run[-1][1]
