@@ -294,7 +294,7 @@ def balanced(n: int, limit: int, multiple: int = 16, waste: float = 1.1) -> int:
             return n // count
     size = -(-n // tiles)
     rounded = -(-size // multiple) * multiple
-    return rounded if rounded <= limit else size
+    return rounded if rounded <= limit else limit // multiple * multiple or size
 
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gedialect.binary.isa import FLAG_IDS, Pipe
 
 from .access import Access
-from .sync import Flag, Plan, barrier_place, depend, respect_semaphores, set_place
+from .sync import Flag, Plan, barrier_place, depend, reach, respect_semaphores, set_place
 
 
 def number_flags(plan: Plan) -> None:
@@ -26,7 +26,13 @@ def number_flags(plan: Plan) -> None:
         dropped.update(f for f in order if f.set_at // 8 < unit <= f.wait_at // 8)
 
     for pos, unit in enumerate(plan.units):
-        if unit.inner is not None:
+        if unit.inner is not None and _too_many_for_once(unit.inner):
+            fresh_start(pos)
+            unit.inner.alone = True
+            number_flags(unit.inner)
+            if pos + 1 < len(plan.units):
+                fresh_start(pos + 1)
+        elif unit.inner is not None:
             groups = _fit(unit.inner)
             if any(used.get(pair, 0) + n > FLAG_IDS for pair, n in _needed(groups).items()):
                 fresh_start(pos)
@@ -53,6 +59,13 @@ def number_flags(plan: Plan) -> None:
     plan.flags = [f for f in plan.flags if f not in dropped]
 
 
+def _too_many_for_once(plan: Plan) -> bool:
+    """Whether a loop that runs once needs more ids than there are: then it gets them all, between two barriers."""
+    if plan.loop is None or plan.loop.repeats:
+        return False
+    return any(n > FLAG_IDS for n in _needed(_share(plan)).values())
+
+
 def _needed(groups: list[list[Flag]]) -> dict[tuple[Pipe, Pipe], int]:
     needed: dict[tuple[Pipe, Pipe], int] = {}
     for group in groups:
@@ -76,22 +89,26 @@ def _fit(plan: Plan) -> list[list[Flag]]:
 
 
 def _share(plan: Plan) -> list[list[Flag]]:
-    """Flags of sibling loops that can use the same ids.
+    """Flags that can use the same ids: of sibling loops, and one after the other in one loop.
 
     Carried flags may, if no one's wait comes between another's wait and set: each leaves the flag raised, as it found
     it, and no more happens than that a loop waits for the one before it. Others may, if what brings each one's wait
-    before its next set is a carried flag that the others share too, or happens within the iteration.
+    before its next set is a carried flag that the others share too, or happens within the iteration. Within a loop's
+    body a flag follows others if its set is known to come after the last one's wait, and its own wait before the next
+    iteration's first set.
     """
     groups: list[list[Flag]] = []
     spans: dict[Flag, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {}
     group_of: dict[Flag, int] = {}
     flags: list[Flag] = []
     once: set[Flag] = set()
+    plan_of: dict[Flag, Plan] = {}
 
     def visit(p: Plan, path: tuple[int, ...]) -> None:
         for f in p.flags:
             spans[f] = (path, (*path, min(f.set_at, f.wait_at)), (*path, max(f.set_at, f.wait_at)))
             flags.append(f)
+            plan_of[f] = p
             if p.loop is None or not p.loop.repeats:
                 once.add(f)  # nothing was worked out about a next set
         for n, unit in enumerate(p.units):
@@ -112,12 +129,24 @@ def _share(plan: Plan) -> list[list[Flag]]:
             return f.back is g.back
         return group_of[f.back] == group_of[g.back]
 
+    def follows(f: Flag, group: list[Flag]) -> bool:
+        if f.carried or f in once or f.slots != 1 or any(plan_of[g] is not plan_of[f] for g in group):
+            return False
+        p, first, last = plan_of[f], group[0], group[-1]
+        if reach(p, last.dst, last.wait_at, ()).get((f.src, False), f.set_at) >= f.set_at:
+            return False
+        if f.back is None:
+            return True
+        again = reach(p, f.dst, f.wait_at, (f.back,)).get((f.src, True), first.set_at)
+        return f.back.slots == 1 and again < first.set_at
+
     for f in sorted(flags, key=lambda f: not f.carried):
         for n, group in enumerate(groups):
             first = group[0]
             if first.pair != f.pair or first.carried != f.carried or first.slots != f.slots:
                 continue
-            if all(apart(f, g) for g in group) and (f.carried or all(alike(f, g) for g in group)):
+            beside = all(apart(f, g) for g in group) and (f.carried or all(alike(f, g) for g in group))
+            if beside or follows(f, group):
                 group.append(f)
                 group_of[f] = n
                 break

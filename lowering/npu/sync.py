@@ -30,6 +30,9 @@ _PIPES = len(Pipe)
 THROTTLE = 2
 """Iterations a flag without a natural way back may run ahead."""
 
+ONCE = 1 << 32
+"""A loop of at least this step is a test: its body runs once or not at all."""
+
 _SYNC = {"set_flag", "wait_flag", "pipe_barrier"}
 _OPERANDS = {i.name: i.operands for i in BY_NAME.values()}
 
@@ -105,6 +108,8 @@ class Plan:
     """(place, pipe)"""
     known: list[dict[Pipe, tuple[int, ...]]] = field(default_factory=list[dict[Pipe, tuple[int, ...]]])
     """What each unit's pipes knew of the others when it ran."""
+    alone: bool = False
+    """Its flags are numbered without regard to others: barriers stand around it."""
 
     def plans(self) -> Iterator[Plan]:
         """This plan and those of all loops inside."""
@@ -156,6 +161,8 @@ class _Builder:
     ) -> Unit:
         var = FIRST_LOOP + depth
         info, span = loop_info(var, lo, hi, op.bounds[2], bounds)
+        if info.trips > 1 and _for_one_value(op):
+            info = replace(info, trips=1)
         if outer is not None and outer.repeats:
             info = replace(info, again=True)
         inner = self.plan(op.regions[0].block, depth + 1, {**bounds, var: span}, info)
@@ -189,6 +196,29 @@ class _Builder:
             found = access_of(view, root, pipe, kept, write, self.keys.get(root))
             self._cache[cache_key] = found
         return found
+
+
+def _for_one_value(op: ForOp) -> bool:
+    """Whether the body of ``op`` does nothing but at one value of its variable: it is all between two tests
+    low <= e < high, and e changes by high - low or more from one iteration to the next."""
+    first, second = _only_loop(op), None
+    if first is not None:
+        second = _only_loop(first)
+    if first is None or second is None:
+        return False
+    (low, value, _), (other, high, _) = first.bounds, second.bounds
+    if any(low.coefs) or any(high.coefs) or min(first.bounds[2], second.bounds[2]) < ONCE:
+        return False
+    terms = dict(zip(first.operands, value.coefs, strict=True))
+    if value.const != other.const or terms != dict(zip(second.operands, other.coefs, strict=True)):
+        return False
+    return abs(terms.get(op.regions[0].block.args[0], 0)) * op.bounds[2] >= high.const - low.const - 1
+
+
+def _only_loop(op: ForOp) -> ForOp | None:
+    block = op.regions[0].block
+    first = block.first_op
+    return first if isinstance(first, ForOp) and first is block.last_op else None
 
 
 def _regions(function: FunctionOp) -> dict[SSAValue, str]:
@@ -299,7 +329,7 @@ def _settled(j: Access, i: Access, loop: LoopInfo) -> bool:
     return j.plain and i.plain and all(var != loop.var for var, _ in j.terms + i.terms)
 
 
-def _reach(plan: Plan, pipe: Pipe, place: int, over: Collection[Flag]) -> dict[tuple[Pipe, bool], int]:
+def reach(plan: Plan, pipe: Pipe, place: int, over: Collection[Flag]) -> dict[tuple[Pipe, bool], int]:
     """Where, following flags, what happens on ``pipe`` at ``place`` is known to have happened: for each pipe the first
     place in the same iteration (False), and in a later one (True) by way of one carried flag, one of ``over``."""
     first = {(pipe, False): place}
@@ -321,7 +351,7 @@ def _ordered(plan: Plan, src: Pipe, dst: Pipe, last: int, first: int, slots: int
     later."""
     end = wait_place(first)
     over = [c for c in plan.flags if c.carried and c.slots in (1, slots)]
-    return _reach(plan, src, set_place(last), over).get((dst, True), end + 1) <= end
+    return reach(plan, src, set_place(last), over).get((dst, True), end + 1) <= end
 
 
 # ------------------------------------------------------------------------------------------------ semaphores
@@ -334,7 +364,7 @@ def respect_semaphores(plan: Plan) -> None:
             unit_waiting, unit_setting = c.wait_at // 8, c.set_at // 8
             plan.flags.append(Flag(c.dst, c.src, early_set_place(unit_waiting), late_wait_place(unit_setting)))
     for f in [f for f in plan.flags if not f.carried]:
-        if (f.src, False) in _reach(plan, f.dst, f.wait_at, ()):
+        if (f.src, False) in reach(plan, f.dst, f.wait_at, ()):
             f.slots, f.back = 1, None  # answered within the iteration
             continue
         f.back = _way_back(plan, f)
@@ -346,12 +376,12 @@ def respect_semaphores(plan: Plan) -> None:
 
 def _answered(plan: Plan, c: Flag) -> bool:
     """Whether, in one iteration, the wait of carried flag ``c`` comes before its set."""
-    return _reach(plan, c.dst, c.wait_at, ()).get((c.src, False), c.set_at) < c.set_at
+    return reach(plan, c.dst, c.wait_at, ()).get((c.src, False), c.set_at) < c.set_at
 
 
 def _way_back(plan: Plan, f: Flag) -> Flag | None:
     """The carried flag of fewest slots n by which the wait of ``f`` comes before its set n iterations later."""
     for c in sorted((c for c in plan.flags if c.carried), key=lambda c: c.slots):
-        if _reach(plan, f.dst, f.wait_at, (c,)).get((f.src, True), f.set_at) < f.set_at:
+        if reach(plan, f.dst, f.wait_at, (c,)).get((f.src, True), f.set_at) < f.set_at:
             return c
     return None

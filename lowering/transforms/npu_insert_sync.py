@@ -38,13 +38,20 @@ def insert_sync(kernel: KernelOp) -> None:
     for function in kernel.functions:
         plan = plan_function(function, kernel)
         number_flags(plan)
-        _insert(plan)
-        for pos, unit in enumerate(plan.units):
-            if unit.inner is not None:
-                inner = list(unit.inner.plans())
-                for p in inner:
-                    _insert(p)
-                _insert_ends(plan, pos, inner)
+        _insert_all(plan)
+
+
+def _insert_all(plan: Plan) -> None:
+    """The flags of a function, or of a loop that runs once, and of all loops inside."""
+    _insert(plan)
+    for pos, unit in enumerate(plan.units):
+        if unit.inner is not None and unit.inner.alone:
+            _insert_all(unit.inner)
+        elif unit.inner is not None:
+            inner = list(unit.inner.plans())
+            for p in inner:
+                _insert(p)
+            _insert_ends(plan, pos, inner)
 
 
 def _flag(name: str, src: Pipe, dst: Pipe, ident: int, slots: int = 1) -> Operation:
