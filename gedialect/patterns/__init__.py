@@ -10,7 +10,7 @@ A rule is a function from what it matches to ``(before, after)``::
 """
 
 from gedialect.patterns.engine import Outcome, RuleSet, RuleStats
-from gedialect.patterns.language import any_order, attr, const, ge, given, number, one_of, optional
+from gedialect.patterns.language import any_op, any_order, attr, const, ge, given, number, one_of, optional
 from gedialect.patterns.rule import Rule, rule
 from gedialect.patterns.values import NoMatch, Value
 
@@ -21,6 +21,7 @@ __all__ = [
     "RuleSet",
     "RuleStats",
     "Value",
+    "any_op",
     "any_order",
     "attr",
     "const",

@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from gedialect.dialects.ge.base import to_attr
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.patterns.language import (
+    AllResults,
     AttrCapture,
     Capture,
     Computed,
@@ -130,7 +131,8 @@ class _Generator(Matching):
         if optional or any(isinstance(v, AttrCapture) for v in node.attrs.values()):
             self.emit(f"{props} = {{k: v for k, v in {props}.items() if v is not None}}")
         like = next(
-            (a for a in node.args if a is not None and not isinstance(a, Number | Computed | ManyCapture)), None
+            (a for a in node.args if a is not None and not isinstance(a, Number | Computed | ManyCapture | AllResults)),
+            None,
         )
         for a in node.args:
             if isinstance(a, Number | Computed) and id(a) not in specs:

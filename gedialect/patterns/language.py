@@ -151,10 +151,12 @@ class Node(Pattern):
         return self if index == 0 else self._results.setdefault(index, ResultOf(self, index))
 
     def __iter__(self) -> Iterator[Pattern]:
+        """The results one by one; all at once where their number varies: ``ge.concat(*ge.split(x, ...))``."""
         count = result_count(self.cls)
         if count is None:
-            raise rule_error(f"how many results {self.cls.name} has is not known", "index them: node[0], node[1]")
-        return (self[i] for i in range(count))
+            yield AllResults(self)
+        else:
+            yield from (self[i] for i in range(count))
 
     @property
     def used_results(self) -> dict[int, ResultOf]:
@@ -178,11 +180,35 @@ class ResultOf(Pattern):
         self.index = index
 
 
-class OneOf(Pattern):
-    """Alternatives; None among them means an absent operand."""
+class AllResults(Pattern):
+    """All results of a node, in order, as operands."""
 
-    def __init__(self, alternatives: Sequence[Pattern | None]):
+    def __init__(self, node: Node):
+        self.node = node
+
+
+class OneOf(Pattern):
+    """Alternatives; None among them means an absent operand. ``choice`` ties several together: one decision."""
+
+    def __init__(self, alternatives: Sequence[Pattern | None], choice: object | None = None):
         self.alternatives = tuple(alternatives)
+        self.choice = choice
+
+    @property
+    def key(self) -> int:
+        """What the decision is filed under."""
+        return id(self if self.choice is None else self.choice)
+
+
+class AnyOp:
+    """One of several ops, the same wherever it is used in the rule; see ``any_op``."""
+
+    def __init__(self, *ops: Callable[..., Any]):
+        self.ops = ops
+
+    def __call__(self, *operands: Operand) -> OneOf:
+        args = [as_pattern(o) for o in operands]
+        return OneOf([as_pattern(op(*args)) for op in self.ops], self)
 
 
 class Given(Pattern):
@@ -229,6 +255,12 @@ def as_pattern(value: Any) -> Pattern | None:
 def one_of(*alternatives: Operand) -> OneOf:
     """Any of these; tried in order."""
     return OneOf([as_pattern(a) for a in alternatives])
+
+
+def any_op(*ops: Callable[..., Any]) -> AnyOp:
+    """One of these ops (or functions from values to values), the same on both sides:
+    ``act = any_op(ge.relu, ge.sigmoid)`` and then ``act(x + b), act(...)``."""
+    return AnyOp(*ops)
 
 
 def optional(pattern: Operand, otherwise: Operand = None) -> OneOf:

@@ -16,6 +16,7 @@ from xdsl.traits import Commutative
 from gedialect.dialects.ge.base import GeOp, to_attr
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.patterns.language import (
+    AllResults,
     AttrCapture,
     Capture,
     ManyCapture,
@@ -77,7 +78,7 @@ class Matching:
         for node in self.nodes:
             for a in node.args:
                 if a is not None:
-                    self.edges[id(node_of(a)) if isinstance(a, Node | ResultOf) else id(a)] += 1
+                    self.edges[id(node_of(a)) if isinstance(a, Node | ResultOf | AllResults) else id(a)] += 1
 
     # ------------------------------------------------------------ writing
     def emit(self, line: str) -> None:
@@ -214,7 +215,7 @@ class Matching:
             self.match_rest(node, o)
         s = self.name("s")
         self.emit(f"{s} = {o}._operands")
-        children = self.operands(node, o, s)
+        children = self.operands(node, o, s, pending)
         self.ops[id(node)] = o
         if node.cls.has_trait(Commutative, value_if_unregistered=False) and len(children) == 2:
             pending.append((node, children))
@@ -256,21 +257,24 @@ class Matching:
         self.emit(f"{p} = Attrs({{k: to_python(v) for k, v in {r}.items()}})")
         self.captures[node.rest.name] = p
 
-    def operands(self, node: Node, o: str, s: str) -> list[tuple[Pattern | None, str]]:
+    def operands(self, node: Node, o: str, s: str, pending: list[Any]) -> list[tuple[Pattern | None, str]]:
         """(pattern, expression) for each operand, after checking which operands are there."""
         kinds = node.cls.operand_kinds()
-        many = next((i for i, a in enumerate(node.args) if isinstance(a, ManyCapture)), None)
+        many = next((i for i, a in enumerate(node.args) if isinstance(a, ManyCapture | AllResults)), None)
         if many is not None:
             p = node.args[many]
-            assert isinstance(p, ManyCapture)
+            assert isinstance(p, ManyCapture | AllResults)
             tail = len(node.args) - many - 1
             self.fail_if(f"len({s}) < {many + tail}", f"{node.cls.name} has fewer operands", o)
             v = self.name("m")
             self.emit(f"{v} = {s}[{many}:len({s}) - {tail}]")
-            if id(p) in self.values:
+            if isinstance(p, AllResults):
+                self.all_results(p.node, v, pending)
+            elif id(p) in self.values:
                 self.fail_if(f"tuple({v}) != tuple({self.values[id(p)]})", "not the same operands", o)
+            else:
+                self.captures[p.name] = f"tuple(Value(v) for v in {v})"
             self.values[id(p)] = v
-            self.captures[p.name] = f"tuple(Value(v) for v in {v})"
             return [(a, f"{s}[{i if i < many else i - len(node.args)}]") for i, a in enumerate(node.args) if i != many]
         args = node.args + [None] * max(len(kinds) - len(node.args), 0)
         if any(k == "variadic" for _, k in kinds):
@@ -282,6 +286,18 @@ class Matching:
             k = self.const(segments(sizes))
             self.fail_if(f'{o}.properties["operandSegmentSizes"] != {k}', f"other operands of {node.cls.name}", o)
         return [(a, f"{s}[{i}]") for i, a in enumerate(present)]
+
+    def all_results(self, node: Node, v: str, pending: list[Any]) -> None:
+        """The values of tuple ``v`` are all results of one op, in order."""
+        if id(node) in self.ops:
+            o = self.ops[id(node)]
+        else:
+            o = self.name("o")
+            self.emit(f"{o} = {v}[0].owner if {v} else None")
+            self.fail_if(f"type({o}) is not {self.const(node.cls)}", f"operands are not made by {node.cls.name}")
+        self.fail_if(f"tuple({o}.results) != tuple({v})", f"not all results of {node.cls.name} in order", o)
+        if id(node) not in self.ops:
+            self.match_node(node, o, pending)
 
     def find(self, node: Node, pending: list[Any]) -> None:
         """An output that no matched op uses: look for it among the users of what is matched."""

@@ -14,6 +14,7 @@ from gedialect.dialects.ge.base import GeOp
 from gedialect.errors import GeError
 from gedialect.patterns.language import (
     REST,
+    AllResults,
     AttrCapture,
     Capture,
     Computed,
@@ -201,7 +202,16 @@ def _trace(function: Callable[..., Any], params: Mapping[str, Any]) -> Any:
             keywords[p.name] = symbol
         else:
             positional.append(symbol)
-    return function(*positional, **keywords)
+    try:
+        return function(*positional, **keywords)
+    except (TypeError, ValueError, AttributeError, IndexError, KeyError) as error:
+        code, line = function.__code__, function.__code__.co_firstlineno
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == code.co_filename:
+                line = trace.tb_lineno
+            trace = trace.tb_next
+        raise rule_error(f"{function.__name__}: {error}", None, f"{code.co_filename}:{line}") from error
 
 
 def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -232,8 +242,8 @@ def _label(function: Condition) -> str:
 # ---------------------------------------------------------------- graphs
 def node_of(pattern: Pattern) -> Node:
     """The node of an output."""
-    assert isinstance(pattern, Node | ResultOf)
-    return pattern.node if isinstance(pattern, ResultOf) else pattern
+    assert isinstance(pattern, Node | ResultOf | AllResults)
+    return pattern if isinstance(pattern, Node) else pattern.node
 
 
 def nodes(roots: Sequence[Pattern | None]) -> Iterator[Node]:
@@ -241,7 +251,7 @@ def nodes(roots: Sequence[Pattern | None]) -> Iterator[Node]:
     seen: set[int] = set()
 
     def visit(p: Pattern | None) -> Iterator[Node]:
-        if isinstance(p, ResultOf):
+        if isinstance(p, ResultOf | AllResults):
             p = p.node
         if p is None or id(p) in seen:
             return
@@ -267,9 +277,9 @@ def _variants(r: Rule) -> Iterator[Variant]:
         chosen = queue.pop(0)
         memo: dict[int, Pattern | None] = {}
         try:
-            before = [_resolve(o, chosen, memo, None) for o in r.outputs]
+            before = [_resolve(o, chosen, memo, None, r.where) for o in r.outputs]
         except _Undecided as e:
-            queue[:0] = [{**chosen, id(e.choice): i} for i in range(len(e.choice.alternatives))]
+            queue[:0] = [{**chosen, e.choice.key: i} for i in range(len(e.choice.alternatives))]
             continue
         made += 1
         if made > MAX_VARIANTS:
@@ -283,14 +293,18 @@ def _variants(r: Rule) -> Iterator[Variant]:
             outputs.append(b)
         bound = _bound(outputs)
         absent = frozenset(n for n in r.params if n not in bound)
-        after = [_resolve(a, chosen, memo, absent) for a in r.replacements]
+        after = [_resolve(a, chosen, memo, absent, r.where) for a in r.replacements]
         if any(a is None for a in after):
             raise rule_error(f"the right side of {r.name} may be absent", where=r.where)
         yield Variant(outputs, [a for a in after if a is not None], absent)
 
 
 def _resolve(
-    p: Pattern | None, chosen: Mapping[int, int], memo: dict[int, Pattern | None], absent: frozenset[str] | None
+    p: Pattern | None,
+    chosen: Mapping[int, int],
+    memo: dict[int, Pattern | None],
+    absent: frozenset[str] | None,
+    place: str,
 ) -> Pattern | None:
     """``p`` without alternatives; ``absent`` is given on the right side only."""
     if p is None:
@@ -299,22 +313,28 @@ def _resolve(
         return memo[id(p)]
     match p:
         case OneOf():
-            if id(p) not in chosen:
+            if p.key not in chosen:
                 if absent is not None:
-                    raise rule_error("alternatives belong to the left side", "use given on the right")
+                    raise rule_error(
+                        "alternatives belong to the left side", "use given, or any_op on both sides", place
+                    )
                 raise _Undecided(p)
-            out = _resolve(p.alternatives[chosen[id(p)]], chosen, memo, absent)
+            out = _resolve(p.alternatives[chosen[p.key]], chosen, memo, absent, place)
         case Given():
             if absent is None:
-                raise rule_error("given belongs to the right side", "use one_of or optional on the left")
+                raise rule_error("given belongs to the right side", "use one_of or optional on the left", place)
             there = not (isinstance(p.capture, Capture | ManyCapture) and p.capture.name in absent)
-            out = _resolve(p.then if there else p.otherwise, chosen, memo, absent)
+            out = _resolve(p.then if there else p.otherwise, chosen, memo, absent, place)
         case ResultOf():
-            node = _resolve(p.node, chosen, memo, absent)
+            node = _resolve(p.node, chosen, memo, absent, place)
             assert isinstance(node, Node)
             out = node[p.index]
+        case AllResults():
+            node = _resolve(p.node, chosen, memo, absent, place)
+            assert isinstance(node, Node)
+            out = p if node is p.node else AllResults(node)
         case Node():
-            args = [_resolve(a, chosen, memo, absent) for a in p.args]
+            args = [_resolve(a, chosen, memo, absent, place) for a in p.args]
             if all(a is b for a, b in zip(args, p.args, strict=True)):
                 out = p
             else:
@@ -389,7 +409,7 @@ def _mentioned(roots: Sequence[Pattern | None]) -> set[str]:
                 found |= {v.name for v in p.attrs.values() if isinstance(v, AttrCapture)}
                 if p.rest is not None:
                     found.add(p.rest.name)
-            case ResultOf():
+            case ResultOf() | AllResults():
                 todo.append(p.node)
             case OneOf():
                 todo += p.alternatives
@@ -410,11 +430,13 @@ def _check_operands(node: Node, *, left: bool) -> None:
     if left and callable(node.dtype):
         raise rule_error("an element type on the left side is a name", "use where= for a condition", node.where)
     for a in node.args:
+        if not left and isinstance(a, AllResults):
+            raise rule_error("all results at once belong to the left side", "index them: node[0], node[1]", node.where)
         if left and isinstance(a, Computed):
             raise rule_error("a computed constant belongs to the right side", "use where= for a condition", node.where)
     kinds = node.cls.operand_kinds()
     required = sum(k == "one" for _, k in kinds)
-    if len(node.args) < required and not any(isinstance(a, ManyCapture) for a in node.args):
+    if len(node.args) < required and not any(isinstance(a, ManyCapture | AllResults) for a in node.args):
         raise rule_error(f"{node.cls.name} needs {required} operands, not {len(node.args)}", where=node.where)
     for (name, kind), a in zip(kinds, node.args, strict=False):
         if kind == "one" and a is None:

@@ -26,7 +26,7 @@ from gedialect.errors import GeError
 from gedialect.ir import dtypes
 from gedialect.ir.spec import DYNAMIC, Spec, spec_of, tensor_type
 from gedialect.patterns.engine import RuleSet
-from gedialect.patterns.language import AttrCapture, Capture, ManyCapture, Node, Number, Pattern, ResultOf
+from gedialect.patterns.language import AllResults, AttrCapture, Capture, ManyCapture, Node, Number, Pattern, ResultOf
 from gedialect.patterns.rule import Rule, Variant
 from gedialect.testing.samples import POSITIVE, UNKNOWN, Known, Sampler, dtypes_for, number, total, values
 
@@ -144,11 +144,18 @@ class _Instance:
         for a in node.args:
             if isinstance(a, Node | ResultOf):
                 self.value(a)
+            elif isinstance(a, AllResults):
+                self.value(a.node)
         kinds = cls.operand_kinds()
         variadic = any(k == "variadic" for _, k in kinds)
         args: list[Pattern | None] = []
         for a in node.args:
-            args += [Capture(f"{a.name}{i}") for i in range(2)] if isinstance(a, ManyCapture) else [a]
+            if isinstance(a, ManyCapture):
+                args += [Capture(f"{a.name}{i}") for i in range(2)]
+            elif isinstance(a, AllResults):
+                args += [a.node[i] for i in range(len(self.ops[id(a.node)].results))]
+            else:
+                args.append(a)
         if not variadic:
             args += [None] * (len(kinds) - len(args))
         known: list[Known] = [None if a is None else self.known(a) for a in args]

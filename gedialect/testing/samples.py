@@ -257,6 +257,31 @@ def _concat(s: Sampler, cls: type[GeOp], known: list[Known], fixed: Attributes) 
     return out, {"concat_dim": axis}
 
 
+def _split(s: Sampler, cls: type[GeOp], known: list[Known], fixed: Attributes) -> tuple[list[Known], Attributes]:
+    x = _first(s, known, 1)
+    axis = fixed.get("split_dim", int(s.rng.integers(x.rank)))
+    sizes = fixed.get("size_splits")
+    if sizes is None:
+        at = int(s.rng.integers(x.shape[axis] + 1))
+        sizes = s.pick([[at, x.shape[axis] - at], [1] * x.shape[axis], [x.shape[axis]]]) or [0]
+    return [x], {"split_dim": axis, "size_splits": sizes}
+
+
+def _quantize(s: Sampler, cls: type[GeOp], known: list[Known], fixed: Attributes) -> tuple[list[Known], Attributes]:
+    """One scale for all; ``dequantize`` reads bytes."""
+    x = known[0] if isinstance(known[0], Spec) else s.spec()
+    byte = dtypes.BY_NAME[s.pick(["i8", "ui8"])]
+    out = x.dtype if cls.name == "ge.dequantize" and x.dtype.itemsize == 1 else byte
+    if cls.name == "ge.dequantize":
+        x = x.with_dtype(out)
+    scale, zero = Spec(s.dtype, ()), Spec(out, ())
+    return [
+        x,
+        scale if isinstance(known[1], Unknown) else known[1],
+        zero if isinstance(known[2], Unknown) else known[2],
+    ], {"axis": fixed.get("axis", 0)}
+
+
 Special: TypeAlias = "Callable[[Sampler, type[GeOp], list[Known], Attributes], tuple[list[Known], Attributes]]"
 
 SPECIAL: dict[str, Special] = {
@@ -274,6 +299,9 @@ SPECIAL: dict[str, Special] = {
     "expand": _expand,
     "pad": _pad,
     "concat": _concat,
+    "split": _split,
+    "quantize": _quantize,
+    "dequantize": _quantize,
 }
 FAMILIES: tuple[tuple[str, Special], ...] = (("reduce_", _axes), ("conv", _conv))
 
