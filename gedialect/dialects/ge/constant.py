@@ -59,13 +59,14 @@ class ConstantOp(GeOp):
     def parse(cls, parser: Parser) -> Self:
         extra = parser.parse_optional_attr_dict_with_keyword()
         value = parser.parse_attribute()
+        properties: dict[str, Attribute] = {"value": value}
         if isinstance(value, DenseIntOrFPElementsAttr):
             type_ = cast("Attribute", value.type)  # pyright: ignore[reportUnknownMemberType]
         else:
             parser.parse_punctuation(":")
             type_ = parser.parse_type()
         return cls.create(
-            result_types=[type_], properties={"value": value}, attributes={} if extra is None else extra.data
+            result_types=[type_], properties=properties, attributes={} if extra is None else extra.data
         )
 
     def verify_(self) -> None:
