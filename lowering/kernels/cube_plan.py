@@ -263,7 +263,11 @@ def _price(
     b_bytes = terms[1] * c * min(p.n_panel, problem.n)
     a_parts, b_parts = 1 if p.a_whole else chunks, 1 if p.b_whole else chunks
     moved = loads[0] * a_bytes + loads[1] * b_bytes
-    a_bytes, b_bytes = a_bytes * _turning(problem.a, target), b_bytes * _turning(problem.b, target)
+    size = (problem.a.access.shape[-3], problem.a.access.shape[-2])
+    high, wide = held(problem.window, p.row_panel, p.q, size)
+    a_c, b_c = (c if whole else p.chunk for whole in (p.a_whole, p.b_whole))
+    a_bytes = int(a_bytes * _slowdown(problem.a, (high, wide, a_c), target))
+    b_bytes = int(b_bytes * _slowdown(problem.b, (*problem.b.access.shape[-4:-2], b_c, p.n_panel), target))
     first = target.transfer_cycles("gm_to_l1", a_bytes // a_parts) + target.transfer_cycles(
         "gm_to_l1", b_bytes // b_parts
     )
@@ -276,10 +280,21 @@ def _price(
     return overlapped + first + out + serial + target.gm.read_latency + tiles * ISSUE + p.blocks * BLOCK
 
 
-def _turning(read: Read, target: Target) -> int:
-    """How much longer a load takes that turns its matrix: blocks of one element, unless L0 turns it later."""
-    turned = read.access.strides[-1] not in (0, 1) and read.access.shape[-1] > 1
-    return target.vector.block_bytes // read.dtype.itemsize if turned and read.dtype.itemsize != 2 else 1
+def _slowdown(read: Read, sizes: tuple[int, ...], target: Target) -> float:
+    """Bytes that a load of the last axes, ``sizes`` of them, occupies the port with, per byte: bursts of what lies
+    together in global memory, blocks on the chip where the matrix is turned (halves turn on the way into L0)."""
+    strides = read.access.strides[-len(sizes) :]
+    item, run, rest = read.dtype.itemsize, 1, 0
+    for stride, size in sorted((abs(s), n) for s, n in zip(strides, sizes, strict=True) if n > 1 and s):
+        if stride == run and not rest:
+            run *= size
+        else:
+            rest |= stride * item
+    outside = target.gm.burst_bytes(run * item) / (run * item)
+    if (rest | run * item) % target.alignment.gm_buffer:
+        outside /= target.gm.unaligned_efficiency
+    turned = item != 2 and strides[-1] not in (0, 1) and sizes[-1] > 1
+    return max(outside, target.vector.block_bytes / item if turned else 1.0)
 
 
 __all__ = ["Axis", "Plan", "choose", "fit", "held", "k_steps", "moves_with"]
