@@ -1,13 +1,15 @@
-"""Runs the commands of README.md and writes down what they print.
+"""Runs the commands of README.md and docs/guide.md and writes down what they print.
 
-    python tools/update_readme.py            # update
-    python tools/update_readme.py --check    # exit code 1 if it is out of date
+    python tools/update_readme.py                    # update
+    python tools/update_readme.py --check [PAGE]     # exit code 1 if a page is out of date
 
-Commands are the ``$`` lines of ```console blocks; ```mlir file=NAME blocks are the files they read.
+Commands are the ``$`` lines of ```console blocks; ```mlir file=NAME blocks are the files they read (any language will do).
+The commands of a page run in one folder, in order.
 """
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import subprocess
@@ -53,16 +55,26 @@ def updated(text: str) -> str:
         return FENCE.sub(block, text)
 
 
+PAGES = ("README.md", "docs/guide.md")
+
+
 def main() -> int:
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    now = updated(text)
-    if "--check" in sys.argv[1:]:
-        if now != text:
-            print("README.md is out of date; run python tools/update_readme.py")
-        return int(now != text)
-    readme.write_text(now, encoding="utf-8")
-    return 0
+    check = "--check" in sys.argv[1:]
+    pages = [a for a in sys.argv[1:] if not a.startswith("-")] or PAGES
+    stale = 0
+    for name in pages:
+        path = ROOT / name
+        text = path.read_text(encoding="utf-8")
+        now = updated(text)
+        if now == text:
+            continue
+        if check:
+            changes = difflib.unified_diff(text.split("\n"), now.split("\n"), name, "now", lineterm="", n=1)
+            print("\n".join([f"{name} is out of date; run make docs", *changes]))
+            stale = 1
+        else:
+            path.write_text(now, encoding="utf-8")
+    return stale
 
 
 if __name__ == "__main__":

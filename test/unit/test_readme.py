@@ -1,4 +1,4 @@
-"""The output shown in README.md is what the commands print."""
+"""The output shown in the pages is what the commands print."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
-def test_readme_shows_real_output():
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+def test_page_shows_real_output(page: str):
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "update_readme.py"), "--check"],
+        [sys.executable, str(ROOT / "tools" / "update_readme.py"), "--check", page],
         capture_output=True,
         text=True,
         check=False,
