@@ -23,7 +23,7 @@ from gedialect.testing.agree import check_levels
 
 sys.path.append(str(Path(__file__).parents[1] / "dialects" / "ge"))
 
-from samples import SAMPLES, Sample  # noqa: E402
+from samples import SAMPLES, Sample
 
 HOST = {"ge.batch_norm_training"}
 """Ops without a kernel."""

@@ -1,0 +1,230 @@
+"""Random graphs of vector and movement ops: grouped or not, kernels compute what the interpreter computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region, SSAValue
+
+from gedialect import interpreter
+from gedialect.api import compile_module
+from gedialect.dialects.ge.builder import GeBuilder
+from gedialect.ir import dtypes
+from gedialect.ir.spec import Spec, spec_of, tensor_type
+from gedialect.testing.agree import TOLERANCE, random_array
+
+FLOATS = (dtypes.F32, dtypes.F16)
+INTS = (dtypes.I32, dtypes.I64)
+TYPES = (dtypes.F32, dtypes.F32, dtypes.F16, dtypes.I32, dtypes.I64, dtypes.I1)
+SIZES = (1, 2, 3, 5, 8)
+UNARY = ("tanh", "sigmoid", "abs", "neg", "relu", "sqrt_abs", "erf", "swish")
+BINARY = ("add", "sub", "mul", "maximum", "minimum")
+COMPARE = ("less", "greater", "equal", "not_equal", "less_equal", "greater_equal")
+REDUCE = ("reduce_sum", "reduce_max", "reduce_min", "reduce_mean")
+LARGEST = 1e4
+"""Values beyond it are not computed with: products would leave the range of f16."""
+
+
+class Graph:
+    """A function in the making: each step adds one op over values there are."""
+
+    def __init__(self, draw: Any):
+        self.draw = draw
+        self.block = Block()
+        self.b = GeBuilder(self.block)
+        self.values: list[SSAValue] = []
+
+    def pick(self, items: Any) -> Any:
+        return self.draw(st.sampled_from(list(items)))
+
+    def input(self) -> SSAValue:
+        dtype = self.pick(TYPES)
+        shape = [self.pick(SIZES) for _ in range(self.draw(st.integers(0, 4)))]
+        value = self.block.insert_arg(tensor_type(Spec(dtype, tuple(shape))), len(self.block.args))
+        self.values.append(value)
+        return value
+
+    def like(self, x: SSAValue) -> SSAValue:
+        """A value that broadcasts with x, of its type: one there is, or a new input or constant."""
+        spec = spec_of(x.type)
+
+        def fits(v: SSAValue) -> bool:
+            other = spec_of(v.type)
+            pairs = zip(reversed(other.shape), reversed(spec.shape), strict=False)
+            return other.dtype is spec.dtype and all(a == b or 1 in (a, b) for a, b in pairs)
+
+        found = [v for v in self.values if fits(v)]
+        how = self.draw(st.integers(0, 5))
+        if how == 0:
+            return self.b.splat(1 if spec.dtype.kind == "b" else 3, spec.dtype)
+        if how <= 2 or not found:
+            kept = spec.shape[self.draw(st.integers(0, spec.rank)) :]
+            shape = tuple(1 if self.draw(st.integers(0, 2)) == 0 else d for d in kept)
+            return self.block.insert_arg(tensor_type(Spec(spec.dtype, shape)), len(self.block.args))
+        return self.pick(found)
+
+    def step(self) -> None:
+        x = self.pick(self.values[-4:] if self.draw(st.booleans()) else self.values)
+        spec = spec_of(x.type)
+        kinds = ["move", "reduce", "binary"]
+        kinds += {"f": ["unary", "unary", "softmax", "compare", "cast"], "b": ["logic", "select", "cast"]}.get(
+            spec.dtype.kind, ["compare", "cast"]
+        )
+        y = getattr(self, f"_{self.pick(kinds)}")(x, spec)
+        if y is not None and spec_of(y.type).size <= 20000:
+            self.values.append(y)
+
+    def _unary(self, x: SSAValue, spec: Spec) -> SSAValue:
+        name = self.pick(UNARY)
+        if name == "sqrt_abs":
+            return self.b.sqrt(self.b.abs(x))
+        return self.b.swish(x, scale=1.0) if name == "swish" else getattr(self.b, name)(x)
+
+    def _binary(self, x: SSAValue, spec: Spec) -> SSAValue | None:
+        if spec.dtype.kind == "b":
+            return self._logic(x, spec)
+        return getattr(self.b, self.pick(BINARY))(x, self.like(x))
+
+    def _compare(self, x: SSAValue, spec: Spec) -> SSAValue | None:
+        # of inputs only: a difference of one rounding may turn a comparison of computed floats
+        if spec.dtype.is_float and x not in self.block.args:
+            return None
+        y = self.like(x)
+        computed = spec.dtype.is_float and y in self.values and y not in self.block.args
+        return None if computed else getattr(self.b, self.pick(COMPARE))(x, y)
+
+    def _logic(self, x: SSAValue, spec: Spec) -> SSAValue:
+        if self.draw(st.integers(0, 3)) == 0:
+            return self.b.logical_not(x)
+        return getattr(self.b, self.pick(("logical_and", "logical_or", "logical_xor")))(x, self.like(x))
+
+    def _select(self, x: SSAValue, spec: Spec) -> SSAValue | None:
+        others = [v for v in self.values if spec_of(v.type).shape == spec.shape]
+        y = self.pick(others)
+        return self.b.select(x, y, self.like(y))
+
+    def _cast(self, x: SSAValue, spec: Spec) -> SSAValue:
+        if spec.dtype.is_float:
+            return self.b.cast(x, self.pick(FLOATS))
+        return self.b.cast(x, self.pick((*FLOATS, *INTS)))
+
+    def _reduce(self, x: SSAValue, spec: Spec) -> SSAValue | None:
+        if spec.rank == 0:
+            return None
+        axes = sorted({self.draw(st.integers(0, spec.rank - 1)) for _ in range(self.draw(st.integers(1, 2)))})
+        names = ("reduce_any", "reduce_all") if spec.dtype.kind == "b" else REDUCE
+        return getattr(self.b, self.pick(names))(x, axes=axes, keep_dims=self.draw(st.booleans()))
+
+    def _softmax(self, x: SSAValue, spec: Spec) -> SSAValue | None:
+        return self.b.softmax(x, axes=[self.draw(st.integers(0, spec.rank - 1))]) if spec.rank else None
+
+    def _move(self, x: SSAValue, spec: Spec) -> SSAValue | None:
+        if spec.rank == 0:
+            return self.b.unsqueeze(x, axes=[0])
+        axis = self.draw(st.integers(0, spec.rank - 1))
+        n = spec.shape[axis]
+        match self.draw(st.integers(0, 7)):
+            case 0:
+                return self.b.transpose(x, perm=self.draw(st.permutations(range(spec.rank))))
+            case 1:
+                return self.b.reshape(x, shape=[-1])
+            case 2:
+                begin = self.draw(st.integers(0, n - 1))
+                step = self.pick((1, 2))
+                return self.b.slice(x, begin=[begin], end=[n], axes=[axis], strides=[step])
+            case 3:
+                return self.b.concat([x, x], concat_dim=axis)
+            case 4:
+                return self.b.expand(x, shape=[2, *spec.shape])
+            case 5:
+                pads = [self.pick((0, 1)) for _ in range(2 * spec.rank)]
+                return self.b.pad(x, paddings=pads, mode="constant")
+            case 6 if n > 1:
+                first, second = self.b.split(x, size_splits=[1, n - 1], split_dim=axis, results=[
+                    spec.with_shape([k if i == axis else d for i, d in enumerate(spec.shape)]) for k in (1, n - 1)
+                ])  # fmt: skip
+                self.values.append(first)
+                return second
+            case _:
+                return self.b.unsqueeze(x, axes=[axis])
+
+    def module(self, outputs: list[SSAValue]) -> ModuleOp:
+        self.block.add_op(ReturnOp(*outputs))
+        types = ([a.type for a in self.block.args], [v.type for v in outputs])
+        module = ModuleOp([FuncOp("main", types, Region(self.block))])
+        module.verify()
+        return module
+
+
+@st.composite
+def graphs(draw: Any) -> tuple[ModuleOp, ModuleOp]:
+    """(module, the same module returning every value)."""
+    graph = Graph(draw)
+    for _ in range(draw(st.integers(1, 3))):
+        graph.input()
+    for _ in range(draw(st.integers(3, 12))):
+        graph.step()
+    computed = [v for v in graph.values if v not in graph.block.args]
+    every = computed or list(graph.values)
+    outputs = [every[-1]] + [v for v in every[:-1] if not any(True for _ in v.uses) or draw(st.integers(0, 5)) == 0]
+    module = graph.module(outputs)
+    whole = module.clone()
+    function = whole.body.block.first_op
+    assert isinstance(function, FuncOp)
+    last = function.body.block.last_op
+    assert last is not None
+    values = [r for op in function.body.block.ops if op is not last for r in op.results] or list(
+        function.body.block.args
+    )
+    last.detach()
+    last.erase()
+    function.body.block.add_op(ReturnOp(*values))
+    function.update_function_type()
+    for key in ("arg_attrs", "res_attrs"):
+        function.properties.pop(key, None)
+    return module, whole
+
+
+def check(module: ModuleOp, whole: ModuleOp, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    function = module.body.block.first_op
+    assert isinstance(function, FuncOp)
+    names = interpreter.input_names(function)
+    inputs = {n: random_array(rng, spec_of(t)) for n, t in zip(names, function.function_type.inputs, strict=True)}
+    with np.errstate(all="ignore"):
+        everything = interpreter.run(whole, inputs)
+        expected = interpreter.run(module, inputs)
+    largest = max(
+        (float(np.abs(a.astype(np.float64)).max(initial=0)) for a in everything.values() if a.dtype.kind != "b"),
+        default=0,
+    )
+    if not largest < LARGEST:
+        return
+    note(str(module))
+    for level in ("O0", "O1", "O2", "O3"):
+        executable = compile_module(module.clone(), level=level)
+        outputs = executable.run(inputs, sanitize=True)
+        assert not executable.report.host_ops, executable.report.host_ops
+        for name, want in expected.items():
+            got = outputs[name]
+            assert (got.dtype, got.shape) == (want.dtype, want.shape), f"{name} at {level}"
+            limit = TOLERANCE.get(dtypes.from_numpy(want.dtype).name)
+            if limit is None:
+                assert np.array_equal(got, want), f"{name} at {level}: {got} instead of {want}"
+            else:
+                # roundings differ from value to value; what a small result is the difference of may be large
+                error = np.abs(got.astype(np.float64) - want.astype(np.float64)).max(initial=0)
+                halves = any(a.dtype == np.float16 for a in everything.values())
+                most = 2 * (TOLERANCE["f16"] if halves else limit) * max(largest, 1.0)
+                assert error <= most, f"{name} at {level}: off by {error}, {most} allowed"
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(graphs(), st.integers(0, 3))
+def test_random_graphs(pair: tuple[ModuleOp, ModuleOp], seed: int) -> None:
+    check(*pair, seed)
