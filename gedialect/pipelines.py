@@ -47,6 +47,7 @@ DECIDE: tuple[Step, ...] = (
     Step(0, "expand-ops"),
     Step(0, "group-kernels", "fuse=false", highest=1),
     Step(2, "group-kernels"),
+    Step(2, "pack-weights"),
     Step(0, "select-kernels", "target={target}"),
     Step(3, "tune-kernels", "target={target}"),
     Step(0, "plan-memory"),

@@ -142,7 +142,8 @@ class Nest:
         for span in all_spans:
             if share is None:
                 if span.count == 1:
-                    yield At(Affine(span.start), Affine(span.held_start), span), None
+                    alone = len(all_spans) == 1  # beside others, it has no part in their taking turns
+                    yield At(Affine(span.start), Affine(span.held_start), span), None if alone else False
                 else:
                     with k.loop(0, span.count) as i:
                         yield _at(span, i), True
