@@ -30,10 +30,13 @@ format: $(VENV)/.installed-test
 types: $(VENV)/.installed-test
 	$(BIN)/pyright
 
-# What is measured, and how: bench/README.md
+# The quick measurements, about a minute; bench/README.md has the others.
 bench: $(VENV)/.installed-test
 	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/parse.py
+	$(BIN)/python bench/rules.py
+	$(BIN)/python bench/packing.py
+	$(BIN)/python bench/speed.py test/data/ppocr_cls/ppocr_cls.onnx --repeat 3
 
 # Pages that follow from declarations, and the output shown in the others.
 docs: $(VENV)/.installed-test
