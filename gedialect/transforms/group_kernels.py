@@ -160,15 +160,19 @@ class _Grouping:
             return
         if target.kind == "move" and len(target.ops) == 1 and target.ops[0].name not in ("ge.concat", "ge.transpose"):
             return
-        if self._chain(op, set(target.ops)) is None or (
+        chain = self._chain(op, set(target.ops))
+        if chain is None or (
             len(target.ops) > 1 and self._cyclic([*target.ops, group.ops[0]])
         ):
             return
+        last, access = chain
+        if target.kind == "cube" and access.reshape(spec_of(last.results[0].type).shape) is None:
+            return  # the matrix unit's loads take one stride per axis
         target.ops.append(group.ops[0])
         self._set(target)
 
-    def _chain(self, op: Operation, inside: set[Operation]) -> Access | None:
-        """What the last of a chain of strided reads, ``op`` first, reads of ``op``'s operand."""
+    def _chain(self, op: Operation, inside: set[Operation]) -> tuple[Operation, Access] | None:
+        """The last of a chain of strided reads, ``op`` first, and what it reads of ``op``'s operand."""
         access = Access.contiguous(spec_of(op.operands[0].type).shape)
         while True:
             results = strided_results(op, access)
@@ -177,7 +181,7 @@ class _Grouping:
             access = results[0]
             following = [u.operation for u in op.results[0].uses]
             if len(following) != 1 or following[0] not in inside or not _moves(following[0]):
-                return access
+                return op, access
             op = following[0]
 
     def _absorb_write(self, op: Operation) -> None:
