@@ -23,14 +23,14 @@ def only_block(k: KernelBuilder, index: int) -> Generator[None]:
         yield
 
 
-def deal(k: KernelBuilder, shape: Sequence[int], tile: Sequence[int], body: Body) -> None:
+def deal(k: KernelBuilder, shape: Sequence[int], tile: Sequence[int], body: Body, *, share: bool = True) -> None:
     """Code for every tile of ``shape``: the axis of most tiles is dealt to the blocks, the others are loops.
 
-    A last, smaller tile of an axis gets code of its own.
+    A last, smaller tile of an axis gets code of its own. Without ``share`` every block does all tiles.
     """
     trips = [-(-n // t) for n, t in zip(shape, tile, strict=True)]
-    dealt = max(range(len(shape)), key=lambda i: trips[i])
-    order = [dealt, *(i for i in range(len(shape)) if i != dealt and trips[i] > 1)]
+    dealt = max(range(len(shape)), key=lambda i: trips[i]) if share else -1
+    order = [*([dealt] if share else []), *(i for i in range(len(shape)) if i != dealt and trips[i] > 1)]
 
     def loops(order: Sequence[int], start: list[Affine], size: list[int], buffers: int) -> None:
         if not order:

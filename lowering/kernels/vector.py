@@ -149,7 +149,6 @@ class TileWriter:
         if all(c == n for c, n in zip(chunk, p.shape[p.kept :], strict=True)):
             self.finish(dict(self.hoisted), [*start, *(Affine() for _ in chunk)], (*size, *chunk))
             return
-        cut = next(i for i, c in enumerate(chunk) if c < p.shape[p.kept + i])
         rows: dict[SSAValue, TileRef] = dict(self.hoisted)
         stages = max(p.stage.values(), default=0)
         for stage in range(stages + 1):
@@ -161,15 +160,10 @@ class TileWriter:
             for op in reductions:
                 rows[op.results[0]] = self._start(op, size)
             self._row_ops(rows, start, size, stage)
-            n, c = p.shape[p.kept + cut], chunk[cut]
-            whole, tail = divmod(n, c)
 
-            def one(at: Affine, length: int, buffers: int) -> None:
+            def one(at: Sequence[Affine], part: Sequence[int], buffers: int) -> None:
                 self.buffers = buffers
-                part = list(chunk)
-                part[cut] = length
-                tile = (*size, *part)
-                where = [*start, *(at if i == cut else Affine() for i in range(len(chunk)))]
+                tile, where = (*size, *part), [*start, *at]
                 env = dict(rows)
                 for value in targets:
                     self._need(value, env, where, tile)
@@ -178,11 +172,7 @@ class TileWriter:
                 if stage == stages:
                     self._store(wide_out, env, where, tile)
 
-            if whole:
-                with self.k.loop(0, whole) as i:
-                    one(i * c, c, 2)
-            if tail:
-                one(Affine(whole * c), tail, 1)
+            deal(self.k, p.shape[p.kept :], chunk, one, share=False)
             self.buffers = 1
         self._row_ops(rows, start, size, stages)
         narrow = [s for s in p.stores if not any(p.varies[s[0]][p.kept :])]

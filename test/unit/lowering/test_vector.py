@@ -145,3 +145,35 @@ def test_a_reduction_that_drops_axes_does_not_align_with_what_follows() -> None:
           %y = ge.add(%s, %z) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
           func.return %y : tensor<4xf32> }"""
     )
+
+
+def test_chunks_of_two_reduced_axes() -> None:
+    """A tile may cut several reduced axes: each then has a loop of its own in every pass."""
+    from gedialect.api import Executable
+    from gedialect.api.compiler import decide
+    from gedialect.dialects.ge.attrs import KernelAttr
+    from gedialect.dialects.ge.fusion import FusionOp
+    from gedialect.interpreter import run
+    from gedialect.targets import load_target
+    from gedialect.testing.agree import compare, parse, random_inputs
+    from lowering.emit.module import ModuleEmitter
+
+    module = parse(
+        """func.func @main(%x: tensor<5x34x50xf32>, %b: tensor<50xf32>) -> tensor<5x34x50xf32> {
+          %m = ge.reduce_max(%x) {axes = [0, 2], keep_dims = true} : (tensor<5x34x50xf32>) -> tensor<1x34x1xf32>
+          %d = ge.sub(%x, %m) : (tensor<5x34x50xf32>, tensor<1x34x1xf32>) -> tensor<5x34x50xf32>
+          %s = ge.reduce_sum(%d) {axes = [0, 2], keep_dims = true} : (tensor<5x34x50xf32>) -> tensor<1x34x1xf32>
+          %q = ge.div(%d, %s) : (tensor<5x34x50xf32>, tensor<1x34x1xf32>) -> tensor<5x34x50xf32>
+          %y = ge.add(%q, %b) : (tensor<5x34x50xf32>, tensor<50xf32>) -> tensor<5x34x50xf32>
+          func.return %y : tensor<5x34x50xf32> }"""
+    )
+    inputs = random_inputs(module)
+    expected = run(module, inputs)
+    decide(module, level="O2")
+    (fusion,) = (op for op in module.walk() if isinstance(op, FusionOp))
+    fusion.attributes["kernel"] = KernelAttr.get("vector", [4, 2, 7], 3)
+    emitter = ModuleEmitter(module, load_target(), "m")
+    emitter.emit()
+    outputs = Executable.from_om(emitter.build({})).run(inputs, sanitize=True)
+    for name, want in expected.items():
+        compare(outputs[name], want, name)
