@@ -194,6 +194,18 @@ _ENTRIES: tuple[tuple[str, str, str, str], ...] = (
         "A module, printed and parsed again, differs (round-trip tests only).",
         "Make print and parse of the op or attribute in the diff inverse to each other.",
     ),
+    (
+        "GE1115",
+        "malformed file of rules",
+        "A file or package of rewrite rules does not parse, does not run, or holds no rule.",
+        "docs/patterns.md has the grammar; the error names the line.",
+    ),
+    (
+        "GE1116",
+        "rule that the format cannot say",
+        "A rule uses something that the format it is read from or written to has no words for.",
+        "Write the rule in Python, or its condition as an expression.",
+    ),
     # ------------------------------------------------------------ unsupported
     (
         "GE1201",

@@ -54,6 +54,8 @@ def _step(function: Callable[..., Any]) -> tuple[set[str], list[Callable[..., An
                 made |= set(_strings(assigned.get(first.id, first) if isinstance(first, ast.Name) else first))
             case ast.Attribute(value=ast.Name(id="ctx"), attr=name) if name in MNEMONICS - NO_OPS:
                 made.add(name)
+            case ast.Attribute(value=ast.Name(id="ctx")) if call.args and isinstance(call.args[0], ast.Constant):
+                made |= set(_strings(call.args[0]))
             case _ if any(isinstance(a, ast.Name) and a.id == "ctx" for a in call.args):
                 made |= {s for a in call.args if isinstance(a, ast.Constant) for s in _strings(a)}
             case _:

@@ -152,7 +152,8 @@ def signature(cls: type[GeOp]) -> str:
     attrs = [f"[{n} = {kind}]" if optional else f"{n} = {kind}" for n, kind, optional in attributes(cls)]
     left = ", ".join(f"%{n}" for n in results)
     braces = f" {{{', '.join(attrs)}}}" if attrs else ""
-    return f"{left}{' = ' if left else ''}{cls.name}({', '.join(operands)}){braces}"
+    bodies = "".join(f" {{{n}}}" for n, _ in cls.get_irdl_definition().regions)
+    return f"{left}{' = ' if left else ''}{cls.name}({', '.join(operands)}){braces}{bodies}"
 
 
 def attributes(cls: type[GeOp]) -> list[tuple[str, str, bool]]:
@@ -197,7 +198,8 @@ def entry(cls: type[GeOp], example: str | None, kinds: dict[str, set[str]], take
     rows = [("class", cls.FUSION_CLASS.value.replace("_", " "))]
     if taken:
         rows.append(("elements", " ".join(sorted(taken, key=order.index))))
-    rows.append(("kernel", _kernels(cls, kinds)))
+    if not cls.get_irdl_definition().regions:
+        rows.append(("kernel", _kernels(cls, kinds)))
     if cls.PRIMITIVE is not None:
         rows.append(("instruction", f"`{cls.PRIMITIVE}`"))
     elif cls.has_expansion():

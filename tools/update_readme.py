@@ -3,8 +3,8 @@
     python tools/update_readme.py                    # update
     python tools/update_readme.py --check [PAGE]     # exit code 1 if a page is out of date
 
-Commands are the ``$`` lines of ```console blocks; blocks such as ```mlir file=NAME are the files they read. The commands
-of a page run in one folder, in order.
+Commands are the ``$`` lines of ```console blocks; blocks such as ```mlir file=NAME are the files they read. All
+commands of a page run in one folder, in order.
 """
 
 from __future__ import annotations
