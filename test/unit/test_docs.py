@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -74,4 +76,38 @@ def test_links_lead_somewhere(page: Path):
         path = (page.parent / file).resolve() if file else page
         if not path.exists() or (anchor and anchor not in anchors(path.read_text(encoding="utf-8"))):
             wrong.append(target)
+    assert not wrong
+
+
+COMMAND = re.compile(r"(?:^(?:    |\$ )|`)(?:[.\w/]*/)?(ge-(?:opt|run|compile|import))( [^`\n]*)", re.MULTILINE)
+
+
+@cache
+def options(command: str) -> frozenset[str]:
+    """What ``--help`` names."""
+    module = f"gedialect.cli.{command.replace('-', '_')}"
+    done = subprocess.run([sys.executable, "-m", module, "--help"], capture_output=True, text=True, check=True)
+    return frozenset(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", done.stdout))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_commands_have_options_and_passes_that_exist(page: Path):
+    """Commands in console blocks are run by ``test_readme``; this is for those in prose, and costs less."""
+    from xdsl.universe import Universe
+
+    from gedialect.ir.registry import pass_modules
+    from gedialect.pipelines import pass_name
+
+    examples = {"reverse-adds", "pass-a", "name"}  # of CONTRIBUTING, and placeholders
+    known = {*pass_modules(), *Universe.get_multiverse().all_passes, *examples}
+    wrong: list[str] = []
+    for command, rest in COMMAND.findall(page.read_text(encoding="utf-8")):
+        line = re.split(r"\s+#|[|>]|&&", rest)[0]
+        for option in re.findall(r"(?<=\s)--?[a-zA-Z][\w-]*", line):
+            level = re.fullmatch(r"-O[0-3]", option)
+            if not level and option not in options(command):
+                wrong.append(f"{command} {option}")
+        for pipeline in re.findall(r'-p "([^"]+)"|-p ([\w-]+)', line):
+            names = re.sub(r"\{[^}]*\}", "", "".join(pipeline)).split(",")
+            wrong += [f"pass {n}" for n in map(pass_name, names) if n not in known]
     assert not wrong
