@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 
 from gedialect.dialects.ge.base import to_attr
 from gedialect.dialects.ge.constant import ConstantOp
+from gedialect.ir.spec import spec_of
 from gedialect.patterns.language import (
     AllResults,
     AttrCapture,
@@ -141,6 +142,10 @@ class _Generator(Matching):
         if node.dtype is not None:
             source = self.dtype(node.dtype)
             known = f"({self.spec(like, specs)}.with_dtype({source}),)"
+        elif isinstance(node.type_of, Pattern):
+            known = f"({self.spec(node.type_of, specs)},)"
+        elif node.type_of is not None:
+            known = f"({self.const(spec_of(node.type_of))},)"
         elif known != "None":
             known = f"({known},)"
         t = self.name("t")

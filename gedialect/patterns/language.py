@@ -16,12 +16,16 @@ from __future__ import annotations
 import functools
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gedialect.errors import GeError
 
 if TYPE_CHECKING:
+    from xdsl.ir import Attribute
+
     from gedialect.dialects.ge.base import GeOp
 
 Operand: TypeAlias = "Pattern | float | int | Callable[..., Any] | None"
@@ -32,8 +36,23 @@ DTYPE = "dtype"
 """Keyword of the right side: element type of an op whose type its operands do not tell (``cast``)."""
 
 
+_place: ContextVar[str | None] = ContextVar("place", default=None)
+
+
+@contextmanager
+def at_place(place: str) -> Generator[None]:
+    """Mistakes found meanwhile are at ``place`` (``FILE:line``): for rules read from files that are no Python."""
+    token = _place.set(place)
+    try:
+        yield
+    finally:
+        _place.reset(token)
+
+
 def rule_error(message: str, hint: str | None = None, where: str | None = None) -> GeError:
     """A mistake in a rule (GE1105), at the line of the rule that is being written."""
+    if where is None:
+        where = _place.get()
     if where is None:
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
         here = __file__.rsplit("language", 1)[0]
@@ -137,6 +156,8 @@ class Node(Pattern):
         self.attrs = attrs
         self.where = where
         self.name: str | None = None
+        self.type_of: Pattern | Attribute | None = None
+        """Right side: the result type, or a value that has it, for ops whose operands do not tell."""
         self._results: dict[int, ResultOf] = {}
 
     def named(self, name: str) -> Node:

@@ -217,7 +217,7 @@ class Matching:
         self.emit(f"{s} = {o}._operands")
         children = self.operands(node, o, s, pending)
         self.ops[id(node)] = o
-        if node.cls.has_trait(Commutative, value_if_unregistered=False) and len(children) == 2:
+        if not self.rule.ordered and is_commutative(node.cls) and len(children) == 2:
             pending.append((node, children))
         else:
             for child, value in sorted(children, key=lambda c: root_class(c[0]) is None):
@@ -365,6 +365,10 @@ class Matching:
         if name == "out":
             return f"Value({self.values[id(self.variant.before[0])]})"
         return self.captures.get(name, "None")
+
+
+def is_commutative(cls: type[GeOp]) -> bool:
+    return cls.has_trait(Commutative, value_if_unregistered=False)
 
 
 def has_segments(cls: type[GeOp]) -> bool:

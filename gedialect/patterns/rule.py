@@ -80,6 +80,8 @@ class Rule:
     outputs: tuple[Pattern, ...]
     replacements: tuple[Pattern, ...]
     own_benefit: int | None = None
+    ordered: bool = False
+    """Operands match in the order written only, also of commutative ops."""
     samples: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Hints for the proof, by capture: an attribute or number as function of a random generator, the shape of a value
     as function of the shapes so far (name -> shape); ``dtypes``: names of element types."""
@@ -123,6 +125,7 @@ def rule(
     where: Where = (),
     benefit: int | None = None,
     shared: bool = False,
+    ordered: bool = False,
     name: str | None = None,
     samples: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Rule]:
@@ -144,26 +147,67 @@ def rule(
         if not isinstance(sides, tuple) or len(sides) != 2:  # pyright: ignore[reportUnknownArgumentType]
             raise rule_error("a rule returns what it looks like before and after", "return before, after", place)
         before, after = (_side(s, place) for s in sides)  # pyright: ignore[reportUnknownVariableType]
-        made = Rule(
+        return make_rule(
             name=name or function.__name__,
             doc=inspect.getdoc(function) or "",
-            exact=exact,
-            level=level,
-            topic=topic or function.__module__.rsplit(".", 1)[-1],
-            shared=shared,
+            params=params,
+            before=before,
+            after=after,
             checks=_checks(where),
             file=function.__code__.co_filename,
             line=function.__code__.co_firstlineno,
-            params=params,
-            outputs=before,
-            replacements=after,
-            own_benefit=benefit,
-            samples=samples or {},
+            exact=exact,
+            level=level,
+            topic=topic or function.__module__.rsplit(".", 1)[-1],
+            benefit=benefit,
+            shared=shared,
+            ordered=ordered,
+            samples=samples,
         )
-        _check(made)
-        return made
 
     return make
+
+
+def make_rule(
+    *,
+    name: str,
+    params: dict[str, Any],
+    before: tuple[Pattern, ...],
+    after: tuple[Pattern, ...],
+    file: str,
+    line: int,
+    topic: str,
+    doc: str = "",
+    checks: tuple[Check, ...] = (),
+    exact: str = "value",
+    level: int = 2,
+    benefit: int | None = None,
+    shared: bool = False,
+    ordered: bool = False,
+    samples: Mapping[str, Any] | None = None,
+) -> Rule:
+    """A checked rule from its two sides, for readers of other forms; see ``rule`` for what it means. GE1105."""
+    if exact not in EXACTNESS:
+        raise rule_error(f"exact is {' or '.join(EXACTNESS)}, not {exact!r}")
+    made = Rule(
+        name=name,
+        doc=doc,
+        exact=exact,
+        level=level,
+        topic=topic,
+        shared=shared,
+        checks=checks,
+        file=file,
+        line=line,
+        params=params,
+        outputs=before,
+        replacements=after,
+        own_benefit=benefit,
+        ordered=ordered,
+        samples=samples or {},
+    )
+    check_definition(made)
+    return made
 
 
 def _side(side: Any, place: str) -> tuple[Pattern, ...]:
@@ -339,7 +383,7 @@ def _resolve(
                 out = p
             else:
                 out = Node(p.cls, args, {**p.attrs, **({REST: p.rest} if p.rest is not None else {})}, p.where)
-                out.dtype, out.name = p.dtype, p.name
+                out.dtype, out.name, out.type_of = p.dtype, p.name, p.type_of
         case Capture() if absent is not None and p.name in absent:
             out = None
         case _:
@@ -361,12 +405,12 @@ def _bound(outputs: Sequence[Pattern]) -> set[str]:
 
 
 # ---------------------------------------------------------------- checks where the rule is written
-def _check(r: Rule) -> None:
+def check_definition(r: Rule) -> None:
     if len(r.outputs) != len(r.replacements):
         raise rule_error(
             f"{r.name} replaces {len(r.outputs)} values by {len(r.replacements)}", "give as many as there are", r.where
         )
-    _check_bound(r, _mentioned(r.outputs))
+    _check_bound(r, mentioned(r.outputs))
     for check in r.checks:
         for p in check.params:
             if p not in r.names:
@@ -390,12 +434,12 @@ def _check_bound(r: Rule, bound: set[str]) -> None:
     unbound = [n for n in r.params if n not in bound]
     if not unbound:
         return
-    if unbound[0] in _mentioned(r.replacements):
+    if unbound[0] in mentioned(r.replacements):
         raise rule_error(f"{unbound[0]} on the right side of {r.name} is bound nowhere on the left", None, r.where)
     raise rule_error(f"{r.name} does not use its parameter {unbound[0]} on the left side", None, r.where)
 
 
-def _mentioned(roots: Sequence[Pattern | None]) -> set[str]:
+def mentioned(roots: Sequence[Pattern | None]) -> set[str]:
     """Names of all captures under ``roots``, in every alternative."""
     found: set[str] = set()
     todo = list(roots)

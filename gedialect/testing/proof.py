@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import Commutative
 from xdsl.utils.exceptions import VerifyException
 
 from gedialect import interpreter
+from gedialect.dialects.ge.attrs import SplatAttr
 from gedialect.dialects.ge.base import Attrs, GeOp, to_python
 from gedialect.dialects.ge.builder import GeBuilder
 from gedialect.dialects.ge.constant import ConstantOp
@@ -141,6 +142,8 @@ class _Instance:
 
     def node(self, node: Node) -> GeOp:
         cls = node.cls
+        if cls is ConstantOp:
+            return self.constant(node)
         for a in node.args:
             if isinstance(a, Node | ResultOf):
                 self.value(a)
@@ -187,6 +190,21 @@ class _Instance:
         shapes = [self.sampler.largest or (), *(spec_of(v.type).shape for v in [*op.operands, *op.results])]
         self.sampler.largest = max(shapes, key=lambda d: (len(d), total([d])))
         return op
+
+    def constant(self, node: Node) -> GeOp:
+        """A constant that the pattern writes as an attribute."""
+        value = node.attrs.get("value")
+        if isinstance(value, SplatAttr):
+            if isinstance(value.python, float) != self.sampler.dtype.is_float:
+                raise _Retry
+            spec = Spec(self.sampler.dtype, self.sampler.pick([(), (), (1,)]))
+        elif isinstance(value, DenseIntOrFPElementsAttr):
+            spec = spec_of(value.get_type())
+        else:
+            raise _Retry
+        made = ConstantOp.of(cast(Attribute, value), spec)
+        self.builder.insert(made)
+        return made
 
     def known(self, p: Pattern) -> Known:
         if isinstance(p, Number):

@@ -259,8 +259,8 @@ def _concat(s: Sampler, cls: type[GeOp], known: list[Known], fixed: Attributes) 
 
 def _split(s: Sampler, cls: type[GeOp], known: list[Known], fixed: Attributes) -> tuple[list[Known], Attributes]:
     x = _first(s, known, 1)
-    axis = fixed.get("split_dim", int(s.rng.integers(x.rank)))
-    sizes = fixed.get("size_splits")
+    axis: int = fixed.get("split_dim", int(s.rng.integers(x.rank)))
+    sizes: Any = fixed.get("size_splits")
     if sizes is None:
         at = int(s.rng.integers(x.shape[axis] + 1))
         sizes = s.pick([[at, x.shape[axis] - at], [1] * x.shape[axis], [x.shape[axis]]]) or [0]
