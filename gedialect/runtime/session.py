@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
 
 from gedialect.binary.inout import TensorInfo
 from gedialect.binary.isa import ON_CHIP
@@ -21,6 +24,16 @@ from gedialect.targets import load_target
 Bytes = npt.NDArray[np.uint8]
 MAX_STEPS = 1 << 24
 """Tasks one run may execute: a label loop in a damaged file ends."""
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """A context in which numpy's matrix products use one thread."""
+    return _blas().limit(limits=1)
 
 
 class Session:
@@ -46,7 +59,8 @@ class Session:
             np.empty(self.model.memory.workspace, np.uint8),
             self,
         )
-        self._execute(regions)
+        with one_thread():  # tiles are too small to share: threads would only wait for each other
+            self._execute(regions)
         return {t.name: a for t, a in zip(self.model.outputs, outputs, strict=True)}
 
     def _execute(self, regions: _Regions) -> None:

@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+from gedialect.ir.dtypes import F32
 from gedialect.patterns import attr, const, ge, given, optional, rule
 from gedialect.patterns.catalogue._shapes import channels, per_channel
 
 SAME_LAYOUT = {"same data_format": lambda f, attrs: f == attrs.data_format}
 CHANNELS = {"one value per channel": lambda c, out, attrs: per_channel(c, out, attrs)}
 FLOAT = {"float": lambda out: out.dtype.is_float}
+
+
+def _wide(value):
+    """f32 where the filter is of a half-precision type."""
+    return ge.cast(value, dtype=lambda w: F32 if w.dtype.itemsize == 2 else w.dtype)
 
 
 def _scaled(conv: str, w, s):
@@ -66,13 +72,13 @@ def _batch_norm(conv: str):
     def batch_norm(x, w: const, b: const, s: const, o: const, m: const, v: const, e: attr, f: attr, **attrs):
         """A batch norm after a convolution goes into its filter and bias; grouped ones too."""
         inner = getattr(ge, conv)(x, w, optional(b), **attrs)
-        factor = s / ge.sqrt(v + (lambda e: e))
-        offset = given(b, o + (b - m) * factor, o - m * factor)
+        # half-precision weights are scaled in f32 and rounded once
+        factor = _wide(s) / ge.sqrt(_wide(v) + (lambda e: e))
+        offset = given(b, _wide(o) + (_wide(b) - _wide(m)) * factor, _wide(o) - _wide(m) * factor)
+        filtered = _scaled(conv, _wide(w), factor)
         return (
             ge.batch_norm(inner, s, o, m, v, epsilon=e, data_format=f),
-            getattr(ge, conv)(
-                x, _scaled(conv, w, ge.cast(factor, dtype=lambda w: w)), ge.cast(offset, dtype=lambda w: w), **attrs
-            ),
+            getattr(ge, conv)(x, ge.cast(filtered, dtype=lambda w: w), ge.cast(offset, dtype=lambda w: w), **attrs),
         )
 
     return batch_norm
