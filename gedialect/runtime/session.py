@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController  # pyright: ignore[reportMissingTypeStubs]
 
 from gedialect.binary.inout import TensorInfo
 from gedialect.binary.isa import ON_CHIP
@@ -27,7 +27,7 @@ MAX_STEPS = 1 << 24
 
 
 @cache
-def _blas() -> ThreadpoolController:
+def _blas() -> Any:
     return ThreadpoolController()
 
 
