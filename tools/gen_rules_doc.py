@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
+from textwrap import dedent
 
 from gedialect.patterns.catalogue import all_rules, topics
 from gedialect.patterns.rule import Rule
@@ -16,7 +17,7 @@ def source(rule: Rule) -> str:
     """The rule as it is written, without its docstring."""
     with open(rule.file, encoding="utf-8") as handle:
         lines = handle.read().split("\n")[rule.line - 1 :]
-    body = "".join(inspect.getblock([line + "\n" for line in lines])).rstrip("\n")
+    body = dedent("".join(inspect.getblock([line + "\n" for line in lines]))).rstrip("\n")
     return re.sub(r'\n    """.*?"""(?=\n)', "", body, count=1, flags=re.DOTALL)
 
 
@@ -31,6 +32,7 @@ def text() -> str:
         "agree: *bits*; *value* (signs of zero and payloads of NaN may differ); *tolerance* (rounding may differ; left",
         "out under `--strict-numerics`). Level 1 is canonical forms that keep values, level 2 fusion and raising.",
         "Below the table of a topic stand its rules as they are written: what a graph looks like before, and after.",
+        "Rules that differ in an op or a name only are written once.",
     ]
     for topic in topics():
         lines += ["", f"## {topic}", "", "| rule | level | exact | forms | what |", "| --- | --- | --- | --- | --- |"]
@@ -38,7 +40,12 @@ def text() -> str:
             if r.topic == topic:
                 doc = " ".join(r.doc.split()).replace("|", "\\|")
                 lines.append(f"| `{r.name}` | {r.level} | {r.exact} | {len(r.variants)} | {doc} |")
-        lines += ["", "```python", "\n\n\n".join(source(r) for r in all_rules() if r.topic == topic), "```"]
+        lines += [
+            "",
+            "```python",
+            "\n\n\n".join(dict.fromkeys(source(r) for r in all_rules() if r.topic == topic)),
+            "```",
+        ]
     return "\n".join(lines) + "\n"
 
 
