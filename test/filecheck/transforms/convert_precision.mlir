@@ -9,8 +9,8 @@
 // CHECK-NEXT:    %0 = ge.cast(%x) : (tensor<4xf32>) -> tensor<4xf16>
 // CHECK-NEXT:    %a = ge.exp(%0) : (tensor<4xf16>) -> tensor<4xf16>
 // CHECK-NEXT:    %y = ge.relu(%a) : (tensor<4xf16>) -> tensor<4xf16>
-// CHECK-NEXT:    %1 = ge.cast(%y) : (tensor<4xf16>) -> tensor<4xf32>
-// CHECK-NEXT:    func.return %1
+// CHECK-NEXT:    %[[Y:.*]] = ge.cast(%y) : (tensor<4xf16>) -> tensor<4xf32>
+// CHECK-NEXT:    func.return %[[Y]]
 // BF16-LABEL: func.func @border
 // BF16:         %a = ge.exp(%{{.*}}) : (tensor<4xbf16>) -> tensor<4xbf16>
 func.func @border(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -24,7 +24,7 @@ func.func @border(%x: tensor<4xf32>) -> tensor<4xf32> {
 // A constant beyond the range of f16 is clamped to it, an infinite one stays; bf16 has the range of f32.
 // CHECK-LABEL: func.func @masks
 // CHECK:         ge.constant dense<-6.550400e+04> : tensor<f16>
-// CHECK:         ge.constant dense<0xFC00> : tensor<f16>
+// CHECK:         ge.constant dense<0xfc00> : tensor<f16>
 // BF16-LABEL: func.func @masks
 // BF16:          ge.constant dense<-9.969210e+37> : tensor<bf16>
 func.func @masks(%x: tensor<4xf32>) -> tensor<4xf32> {
