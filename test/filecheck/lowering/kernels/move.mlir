@@ -42,8 +42,8 @@ func.func @concat(%x: tensor<2x3xf32>, %z: tensor<2x5xf32>) -> tensor<2x8xf32> {
 // CHECK:      npu.view %x0[%{{.*}} + 2] strides = [-1] : !npu.gm<f32> -> !npu.tile<3xf32, gm>
 // CHECK:      npu.view %x0[%{{.*}} + 1] : !npu.gm<f32> -> !npu.tile<4xf32, gm>
 // CHECK:      npu.view %y0[%{{.*}} + 3] : !npu.gm<f32> -> !npu.tile<4xf32, gm>
-// CHECK:      npu.view %x0[%{{.*}} + 3] : !npu.gm<f32> -> !npu.tile<1xf32, gm>
-// CHECK:      npu.view %y0[%{{.*}} + 7]
+// CHECK:      npu.view %x0[{{.*}}3] : !npu.gm<f32> -> !npu.tile<1xf32, gm>
+// CHECK:      npu.view %y0[7]
 func.func @mirror(%x: tensor<5xf32>) -> tensor<8xf32> {
   %y = ge.fusion(%0 = %x : tensor<5xf32>) attributes {kernel = #ge.kernel<move, tile = [64], blocks = 1, scratch = 0>} -> (tensor<8xf32>) {
     %1 = ge.pad(%0) {paddings = [2, 1], mode = "reflect"} : (tensor<5xf32>) -> tensor<8xf32>
