@@ -109,7 +109,7 @@ def coverage(folder: Path) -> dict[str, tuple[str | None, dict[str, set[str]], s
     for op in instances(folder):
         example, kinds, taken = found.get(op.name, (None, {}, set[str]()))
         found[op.name] = example or _example(op), kinds, taken
-        if not all(spec_of(v.type).is_static for v in (*op.operands, *op.results)):
+        if not _static(op):
             continue
         for dtype in TYPES:
             if (dtype.name in taken and kinds and all(dtype.name in k for k in kinds.values())) or (
@@ -126,6 +126,14 @@ def coverage(folder: Path) -> dict[str, tuple[str | None, dict[str, set[str]], s
             if kind is not None:
                 kinds.setdefault(kind, set()).add(dtype.name)
     return found
+
+
+def _static(op: GeOp) -> bool:
+    """Whether all values are tensors of known sizes."""
+    try:
+        return all(spec_of(v.type).is_static for v in (*op.operands, *op.results))
+    except GeError:
+        return False
 
 
 def _expands(op: GeOp) -> bool:
