@@ -11,8 +11,12 @@ from xdsl.utils.arg_spec import parse_pipeline
 
 from gedialect.analysis.graph import graph_function
 from gedialect.analysis.opcount import count_ops
+from gedialect.api.chained import ChainExecutable, late_ops, unsaveable
 from gedialect.api.executable import Executable, ShapedExecutable
 from gedialect.api.report import Report
+from gedialect.api.resolve import prepare
+from gedialect.dialects.ge.attrs import ValueType
+from gedialect.dialects.ge.control import HostOp
 from gedialect.errors import GeError, UsageError
 from gedialect.interpreter import input_names
 from gedialect.ir.context import GeContext
@@ -38,25 +42,43 @@ def compile(
     precision: str = "origin",
     input_shapes: Shapes | None = None,
     time: bool = False,
-) -> Executable | ShapedExecutable:
+) -> Executable | ChainExecutable | ShapedExecutable:
     """Compile a model (a path, an ``onnx.ModelProto``, which is not changed, or a ge module).
 
-    With input sizes unknown after ``input_shapes`` the result compiles at its first run. Raises
-    ``GeError``: GE10xx for a bad model or option, ``UnsupportedError`` with every op that is missing.
+    With input sizes unknown after ``input_shapes`` the result compiles at its first run; where sizes or branches come
+    from data it compiles part by part while it runs. Raises ``GeError``: GE10xx for a bad model or option,
+    ``UnsupportedError`` with every op that is missing.
     """
     level_number(level)
     load_target(target)
     _check_precision(precision)
     module = import_source(model, input_shapes)
     unknown = unknown_sizes(module)
-    if not unknown:
+
+    def compile_static(module: ModuleOp) -> Executable:
         return compile_module(module, level=level, target=target, precision=precision, time=time)
 
-    def compile_for(shapes: dict[str, tuple[int, ...]]) -> Executable:
-        fixed = import_source(model, {**(input_shapes or {}), **shapes})
-        return compile_module(fixed, level=level, target=target, precision=precision, time=time)
+    if not unknown:
+        return _executable(module, compile_static)
+
+    def compile_for(shapes: dict[str, tuple[int, ...]]) -> Executable | ChainExecutable:
+        return _executable(import_source(model, {**(input_shapes or {}), **shapes}), compile_static)
 
     return ShapedExecutable(compile_for, input_names(graph_function(module)), shape_hint(unknown))
+
+
+def _executable(module: ModuleOp, compile_static: Callable[[ModuleOp], Executable]) -> Executable | ChainExecutable:
+    """One OM, or a chain of them where sizes or branches come from data."""
+    if not late_ops(module) and not _value_inputs(module):
+        return compile_static(module)
+    prepare(module)
+    if not late_ops(module) and not _value_inputs(module):
+        return compile_static(module)
+    return ChainExecutable(module, compile_static)
+
+
+def _value_inputs(module: ModuleOp) -> bool:
+    return any(isinstance(t, ValueType) for t in graph_function(module).function_type.inputs)
 
 
 def _check_precision(precision: str) -> None:
@@ -112,8 +134,9 @@ def _specialized(module: ModuleOp, input_shapes: Shapes | None) -> ModuleOp:
 def unknown_sizes(module: ModuleOp) -> dict[str, tuple[int, ...]]:
     """Inputs with unknown sizes, by name."""
     function = graph_function(module)
-    specs = map(spec_of, function.function_type.inputs)
-    return {n: s.shape for n, s in zip(input_names(function), specs, strict=True) if DYNAMIC in s.shape}
+    types = zip(input_names(function), function.function_type.inputs, strict=True)
+    specs = {n: spec_of(t) for n, t in types if not isinstance(t, ValueType)}
+    return {n: s.shape for n, s in specs.items() if not s.is_static}
 
 
 def shape_hint(unknown: Mapping[str, Sequence[int]]) -> str:
@@ -178,6 +201,10 @@ def decide(
     _check_precision(precision)
     if unknown := unknown_sizes(module):
         raise GeError(f"input sizes are unknown: {', '.join(unknown)}", code="GE1014", hint=shape_hint(unknown))
+    if late_ops(module):
+        prepare(module)
+    if any(isinstance(op, HostOp) for op in late_ops(module)) or _value_inputs(module):
+        raise unsaveable(module)
     ctx = GeContext()
     factories = pass_factories()
     stages = [] if report is None else report.stages
@@ -185,6 +212,8 @@ def decide(
     first = ["convert-precision"] if precision == "fp16" else []
     for text in (*first, *pipeline(level, target=target)):
         name = pass_name(text)
+        if name == "expand-ops" and late_ops(module):
+            raise unsaveable(module)
         if progress is not None:
             progress(name)
         (spec,) = parse_pipeline(text)

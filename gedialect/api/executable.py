@@ -19,10 +19,11 @@ from gedialect.runtime.session import Session
 from gedialect.targets import load_target
 
 if TYPE_CHECKING:
+    from gedialect.api.chained import ChainExecutable
     from gedialect.binary.om import OmFile
 
 Array = npt.NDArray[Any]
-CACHE_SIZE = 16
+CACHE_SIZE = 64
 """Shapes an executable with unknown sizes keeps compiled; the least recently used goes first."""
 
 
@@ -77,13 +78,16 @@ class ShapedExecutable:
     """
 
     def __init__(
-        self, compile_for: Callable[[dict[str, tuple[int, ...]]], Executable], names: Sequence[str], missing: str
+        self,
+        compile_for: Callable[[dict[str, tuple[int, ...]]], Executable | ChainExecutable],
+        names: Sequence[str],
+        missing: str,
     ):
         self._compile = compile_for
         self._names = list(names)
         self._missing = missing
-        self._variants: OrderedDict[tuple[tuple[int, ...], ...], Executable] = OrderedDict()
-        self._last: Executable | None = None
+        self._variants: OrderedDict[tuple[tuple[int, ...], ...], Executable | ChainExecutable] = OrderedDict()
+        self._last: Executable | ChainExecutable | None = None
 
     @property
     def variants(self) -> int:
@@ -105,7 +109,8 @@ class ShapedExecutable:
             if len(inputs) != len(self._names):
                 raise GeError(f"{len(self._names)} inputs are needed, got {len(inputs)}", code="GE1004")
             inputs = dict(zip(self._names, inputs, strict=True))
-        shapes = {name: tuple(np.asarray(value).shape) for name, value in inputs.items()}
+        tensors = {n: v for n, v in inputs.items() if v is not None and not isinstance(v, list)}
+        shapes = {name: tuple(np.asarray(value).shape) for name, value in tensors.items()}
         key = tuple(shapes.get(name, ()) for name in self._names)
         found = self._variants.pop(key, None)
         if found is None:

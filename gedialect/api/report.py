@@ -15,7 +15,7 @@ class Report:
     ``kernel_list`` has one entry per launch ({name, kind, nodes, blocks}), ``host_ops`` one per host task
     ({op, node}), ``stages`` one per step of the pipeline ({stage, ops}); ``ops`` counts ops after
     optimisation without views and const-derived ones; ``gm_bytes`` is what kernels and copies move through global
-    memory in one run.
+    memory in one run. ``segments`` counts the executables a run is made of, ``variants`` those kept compiled.
     """
 
     kernels: int = 0
@@ -32,6 +32,23 @@ class Report:
     target: str = ""
     level: str = ""
     precision: str = ""
+    segments: int = 1
+    variants: int = 1
+
+    def add(self, part: Report) -> None:
+        """Count in a part of a model that runs in several."""
+        self.kernels += part.kernels
+        self.kernel_list += part.kernel_list
+        self.host_ops += part.host_ops
+        self.ops += part.ops
+        self.workspace_bytes = max(self.workspace_bytes, part.workspace_bytes)
+        self.workspace_bytes_no_reuse = max(self.workspace_bytes_no_reuse, part.workspace_bytes_no_reuse)
+        self.workspace_lower_bound = max(self.workspace_lower_bound, part.workspace_lower_bound)
+        self.weight_bytes += part.weight_bytes
+        self.gm_bytes += part.gm_bytes
+        self.stages += part.stages
+        self.target, self.level, self.precision = part.target, part.level, part.precision
+        self.segments += part.segments
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON values."""

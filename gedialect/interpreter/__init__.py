@@ -11,10 +11,13 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from gedialect.analysis.graph import graph_function
+from gedialect.analysis.graph import graph_function, read_by
+from gedialect.dialects.ge.attrs import ValueType
 from gedialect.dialects.ge.base import GeOp
+from gedialect.dialects.ge.control import IfOp, LateOp, LoopOp
 from gedialect.dialects.ge.fusion import FusionOp, YieldOp
 from gedialect.errors import GeError, UnsupportedError
+from gedialect.interpreter.loops import iterate, truth
 from gedialect.ir.spec import DYNAMIC, spec_of
 
 Array = npt.NDArray[Any]
@@ -40,8 +43,9 @@ def output_names(function: FuncOp) -> list[str]:
     return _names(function.res_attrs, len(function.function_type.outputs), "result")
 
 
-def bind_inputs(function: FuncOp, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Array]:
-    """Arrays in argument order, checked against the argument types (GE1004 on a mismatch)."""
+def bind_inputs(function: FuncOp, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
+    """Arrays in argument order, checked against the argument types (GE1004 on a mismatch); for ``!ge.value`` what is
+    given."""
     names = input_names(function)
     if not isinstance(inputs, Mapping):
         if len(inputs) != len(names):
@@ -55,8 +59,11 @@ def bind_inputs(function: FuncOp, inputs: Mapping[str, Any] | Sequence[Any]) -> 
             code="GE1004",
             hint=f"the inputs are {', '.join(names)}",
         )
-    arrays: list[Array] = []
+    arrays: list[Any] = []
     for name, type_ in zip(names, function.function_type.inputs, strict=True):
+        if isinstance(type_, ValueType):
+            arrays.append(inputs[name])
+            continue
         spec = spec_of(type_)
         array = np.asarray(inputs[name])
         fits = array.ndim == spec.rank and all(d in (DYNAMIC, s) for d, s in zip(spec.shape, array.shape, strict=True))
@@ -77,19 +84,19 @@ def run(module: ModuleOp, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[str
     return dict(zip(output_names(function), results, strict=True))
 
 
-def run_block(block: Block, arguments: Sequence[Array]) -> list[Array]:
-    """Values of the block's terminator for the given block arguments."""
-    values: dict[SSAValue, Any] = dict(zip(block.args, arguments, strict=True))
+def run_block(block: Block, arguments: Sequence[Any], outer: Mapping[SSAValue, Any] = {}) -> list[Any]:
+    """Values of the block's terminator for the given block arguments; ``outer`` has those of the outside it reads."""
+    values: dict[SSAValue, Any] = {**outer, **dict(zip(block.args, arguments, strict=True))}
     last_use: dict[SSAValue, Operation] = {}
     for op in block.ops:
-        for operand in op.operands:
+        for operand in read_by(op):
             last_use[operand] = op
     for op in block.ops:
         if isinstance(op, ReturnOp | YieldOp):
             return [values[v] for v in op.operands]
         for result, array in zip(op.results, run_op(op, values), strict=True):
             values[result] = array
-        for operand in op.operands:
+        for operand in read_by(op):
             if last_use[operand] is op:
                 values.pop(operand, None)
     raise GeError("the block has no terminator", code="GE1109")
@@ -99,6 +106,14 @@ def run_op(op: Operation, values: Mapping[SSAValue, Any]) -> list[Array]:
     """Results of one op given the arrays of its operands."""
     if isinstance(op, FusionOp):
         return run_block(op.body.block, [values[v] for v in op.operands])
+    if isinstance(op, IfOp):
+        body = op.then_body if truth(values[op.condition]) else op.else_body
+        return run_block(body.block, (), {v: values[v] for v in read_by(op)})
+    if isinstance(op, LoopOp):
+        outside = {v: values[v] for v in read_by(op)}
+        return iterate(op, values, lambda arguments: run_block(op.body.block, arguments, outside))
+    if isinstance(op, LateOp):
+        raise UnsupportedError("the interpreter reads no model formats", code="GE1204", hint="run it with ge-run")
     if not isinstance(op, GeOp):
         raise UnsupportedError(f"the interpreter does not know {op.name}", code="GE1204")
     operands = [

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.constant import ConstantOp
+from gedialect.dialects.ge.control import HostOp
 from gedialect.dialects.ge.folding import constant_of, fold, operand_specs, take_constant_operands
 from gedialect.dialects.ge.fusion import FusionOp, YieldOp
 from gedialect.errors import GeError
@@ -42,7 +43,7 @@ def propagate(function: FuncOp, *, infer: bool, folding: bool) -> Counter[str]:
 
 def _walk(block: Block, counts: Counter[str], infer: bool, folding: bool) -> None:
     for op in list(block.ops):
-        if not isinstance(op, GeOp) or isinstance(op, ConstantOp):
+        if not isinstance(op, GeOp) or isinstance(op, ConstantOp | HostOp):
             continue
         try:
             if isinstance(op, FusionOp):

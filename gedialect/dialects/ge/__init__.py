@@ -9,8 +9,10 @@ from xdsl.ir import Dialect, Operation
 
 from gedialect.dialects.ge import (
     activation,
+    attention,
     attrs,
     constant,
+    control,
     elementwise,
     fusion,
     glu,
@@ -28,6 +30,7 @@ from gedialect.dialects.ge import (
     resize,
     sample,
     search,
+    sequence,
     shape,
     unary,
 )
@@ -36,7 +39,9 @@ from gedialect.errors import UnsupportedError
 
 _FAMILIES = (
     activation,
+    attention,
     constant,
+    control,
     elementwise,
     fusion,
     glu,
@@ -54,6 +59,7 @@ _FAMILIES = (
     resize,
     sample,
     search,
+    sequence,
     shape,
     unary,
 )
@@ -72,7 +78,15 @@ def _ops() -> list[type[GeOp]]:
 GE = Dialect(
     "ge",
     list[type[Operation]](_ops()),
-    [attrs.WeightAttr, attrs.SplatAttr, attrs.KernelAttr, attrs.IntListAttr, attrs.LayoutAttr, attrs.PlaceAttr],
+    [
+        attrs.ValueType,
+        attrs.WeightAttr,
+        attrs.SplatAttr,
+        attrs.KernelAttr,
+        attrs.IntListAttr,
+        attrs.LayoutAttr,
+        attrs.PlaceAttr,
+    ],
 )
 
 

@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import FloatAttr, IntAttr, IntegerAttr, StringAttr, f64, i64
-from xdsl.ir import Attribute, ParametrizedAttribute
-from xdsl.irdl import irdl_attr_definition
+from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import BaseAttr, irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from gedialect.dialects.ge.base import to_python
+from gedialect.dialects.ge.base import TENSOR, to_python
+
+
+@irdl_attr_definition
+class ValueType(ParametrizedAttribute, TypeAttribute):
+    """``!ge.value``: a value without a tensor type: a tensor whose rank is not known before the run, a sequence, an
+    optional value, text."""
+
+    name = "ge.value"
+
+
+ANY = TENSOR | BaseAttr(ValueType)
+"""Constraint: a tensor, or a value without a tensor type."""
 
 
 @irdl_attr_definition

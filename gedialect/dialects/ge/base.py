@@ -287,11 +287,13 @@ class GeOp(IRDLOperation):
         attrs: Mapping[str, PyAttr | None] = {},
         *,
         results: Sequence[Spec] | None = None,
+        types: Sequence[Attribute] | None = None,
         location: Any = None,
     ) -> Self:
         """A new op; ``operands`` has one entry per declared operand (trailing optionals may be left out).
 
-        Result types come from ``infer`` unless given. Raises GeError GE1005 for operands that do not fit.
+        Result types come from ``infer`` unless given, as specs or as types. Raises GeError GE1005 for operands
+        that do not fit.
         """
         kinds = cls.operand_kinds()
         groups = list(operands) + [None] * (len(kinds) - len(operands))
@@ -311,17 +313,17 @@ class GeOp(IRDLOperation):
         for key, value in attrs.items():
             if value is not None:
                 props[key] = to_attr(value, floats=key in cls.FLOAT_ATTRS)
-        if results is None:
-            specs = [
-                None if g is None else spec_of(g.type) if isinstance(g, SSAValue) else [spec_of(v.type) for v in g]
-                for g in groups
-            ]
-            results = cls.infer(Attrs({k: to_python(v) for k, v in props.items()}), *specs)
+        if types is None:
+            if results is None:
+                specs = [
+                    None if g is None else spec_of(g.type) if isinstance(g, SSAValue) else [spec_of(v.type) for v in g]
+                    for g in groups
+                ]
+                results = cls.infer(Attrs({k: to_python(v) for k, v in props.items()}), *specs)
+            types = [tensor_type(r) for r in results]
         if _needs_segments(cls):
             props["operandSegmentSizes"] = _segments(tuple(sizes))
-        return cls.create(
-            operands=flat, result_types=[tensor_type(r) for r in results], properties=props, location=location
-        )
+        return cls.create(operands=flat, result_types=types, properties=props, location=location)
 
     # ------------------------------------------------------------------ text
     def print(self, printer: Printer) -> None:

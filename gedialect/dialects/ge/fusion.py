@@ -12,6 +12,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
+from gedialect.dialects.ge.attrs import ANY
 from gedialect.dialects.ge.base import TENSOR, Attrs, FusionClass, GeOp, GeTerminator
 from gedialect.errors import GeError
 from gedialect.ir.spec import Spec
@@ -19,10 +20,10 @@ from gedialect.ir.spec import Spec
 
 @irdl_op_definition
 class YieldOp(GeTerminator):
-    """Ends the body of a ``ge.fusion``: its operands are the fusion's results."""
+    """Ends the body of a ``ge.fusion``, ``ge.if`` or ``ge.loop``: its operands are what the body results in."""
 
     name = "ge.yield"
-    args = var_operand_def(TENSOR)
+    args = var_operand_def(ANY)
     assembly_format = "$args attr-dict `:` type($args)"
 
 

@@ -9,9 +9,10 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from onnx import AttributeProto, NodeProto
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from gedialect.dialects.ge import op_class
+from gedialect.dialects.ge.attrs import ValueType
 from gedialect.dialects.ge.base import Attrs, GeOp
 from gedialect.dialects.ge.constant import DENSE_LIMIT, ConstantOp
 from gedialect.dialects.ge.folding import foldable
@@ -31,6 +32,10 @@ MAX_PARAMETER = 1 << 16
 """Bytes of a constant that says how an op works, not what it works on."""
 
 _REQUIRED: Any = object()
+
+
+class LateError(UnsupportedError):
+    """A node cannot be converted before values are known that are computed at run time."""
 
 
 class Node:
@@ -173,6 +178,8 @@ class Context:
 
     def __init__(self, block: Block, reader: TensorReader):
         self.block = block
+        self.constants = block
+        """Where constants go: outside the bodies of control flow, which share them."""
         self.reader = reader
         self.location: Any = None
         self.node: Node | None = None
@@ -224,7 +231,7 @@ class Context:
     def need(self, v: Value | None, what: str) -> Array:
         """The value of a constant; UnsupportedError GE1205 if it is computed at run time, GE1005 above 64 kB."""
         if not isinstance(v, Const):
-            raise UnsupportedError(
+            raise LateError(
                 f"{what} is computed at run time",
                 code="GE1205",
                 hint="fix the input shapes with --input-shape, or make it a constant",
@@ -256,7 +263,7 @@ class Context:
         if v.ssa is None:
             location = sources.name_loc(v.name) if v.name else self.location
             op = ConstantOp.of(v.attr, v.spec, location)
-            self.block.add_op(op)
+            self.constants.add_op(op)
             v.ssa = op.results[0]
             if v.name:
                 name_value(v.ssa, v.name)
@@ -287,6 +294,14 @@ class Context:
             self.block.add_op(op)
             folded = op.results
         return folded[0] if len(folded) == 1 else tuple(folded)
+
+    def host(
+        self, mnemonic: str, *operands: Group, types: Sequence[Attribute] = (ValueType(),), **attrs: Any
+    ) -> Sequence[SSAValue]:
+        """One op on values of any type, results of ``types``."""
+        op = op_class(mnemonic).make([_each(self.ssa, g) for g in operands], attrs, types=types, location=self.location)
+        self.block.add_op(op)
+        return op.results
 
     def _fold(
         self, cls: type[GeOp], attrs: dict[str, Any], groups: list[Group], results: Sequence[Spec]

@@ -54,14 +54,21 @@ def check_text(nodes: Iterable[NodeProto], named: Iterable[onnx.ValueInfoProto |
         raise GeError("a name in the model is not UTF-8 text", code="GE1003", hint="the file is damaged") from None
 
 
-BRANCH = ("", "If")
+WITH_GRAPHS = frozenset({("", "If"), ("", "Loop"), ("", "Scan"), ("", "SequenceMap")})
+"""Op types whose attributes are graphs."""
 
 
-def check_supported(importer: Importer, nodes: Sequence[NodeProto], *, branches: bool = True) -> None:
-    """One UnsupportedError GE1201 that lists every op type that can be neither converted nor expanded.
+def needs_types(importer: Importer, node: Node) -> bool:
+    """Whether the body of a node without converter depends on the types of its inputs."""
+    domain = _domain(node.domain)
+    if (domain, node.op_type, node.proto.overload) in importer.functions:
+        return False
+    schema = _schema(domain, node.op_type, node.version)
+    return schema is not None and not schema.has_function and bool(schema.has_context_dependent_function)
 
-    ``branches`` says whether an If counts as supported (it is where its condition turns out to be known).
-    """
+
+def check_supported(importer: Importer, nodes: Sequence[NodeProto]) -> None:
+    """One UnsupportedError GE1201 that lists every op type that can be neither converted nor expanded."""
     missing: dict[tuple[str, str, int], list[str]] = {}
     known: set[tuple[str, str, int]] = set()
     functions_of = {id(f): {_domain(o.domain): o.version for o in f.opset_import} for f in importer.functions.values()}
@@ -76,10 +83,8 @@ def check_supported(importer: Importer, nodes: Sequence[NodeProto], *, branches:
             if key in known:
                 continue
             local = (domain, proto.op_type, proto.overload)
-            if (domain, proto.op_type) == BRANCH:
+            if (domain, proto.op_type) in WITH_GRAPHS:
                 work += [(a.g.node, opsets) for a in proto.attribute if a.type == AttributeProto.GRAPH]
-                if not branches:
-                    missing.setdefault(key, []).append(node_name(proto))
             elif lookup(*key) is not None:
                 known.add(key)
             elif local in importer.functions:

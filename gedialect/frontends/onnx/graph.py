@@ -6,22 +6,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from gedialect.dialects.ge.attrs import ValueType
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.constant import ConstantOp
+from gedialect.dialects.ge.control import HostOp, is_late
 from gedialect.dialects.ge.folding import foldable
 from gedialect.errors import GeError, UnsupportedError
 from gedialect.frontends.onnx import functions
-from gedialect.frontends.onnx.context import Context, Node, name_value, node_name
-from gedialect.frontends.onnx.registry import lookup
+from gedialect.frontends.onnx.context import Context, LateError, Node, name_value, node_name
+from gedialect.frontends.onnx.control import Subgraphs
+from gedialect.frontends.onnx.late import defer, takes_operands, unknown, waits
+from gedialect.frontends.onnx.registry import Converter, lookup, takes_any_value
 from gedialect.frontends.onnx.values import Const, TensorReader, Value, spec_of_tensor_type
 from gedialect.ir import sources
 from gedialect.ir.input_shapes import format_input_shapes
-from gedialect.ir.spec import DYNAMIC, Spec, tensor_type
+from gedialect.ir.spec import DYNAMIC, Spec, spec_of, tensor_type
 
 Scope = dict[str, Value]
 Attributes = Mapping[str, AttributeProto]
@@ -40,6 +44,12 @@ class Importer:
         self.file = file
         self.block = Block()
         self.ctx = Context(self.block, reader)
+        self.waiting = False
+        """Nodes over unknown sizes wait (``ge.late``): the sizes of the inputs are known, so these come from data."""
+        self.pinned: NodeProto | None = None
+        """A node that may not wait."""
+        self.nesting = 0
+        self.bodies = 0
         self.opsets = {canonical_domain(o.domain): o.version for o in model.opset_import}
         self.functions: dict[tuple[str, str, str], FunctionProto] = {
             (canonical_domain(f.domain), f.name, f.overload): f for f in model.functions
@@ -64,6 +74,7 @@ class Importer:
             raise UnsupportedError("sparse initialisers are not supported", code="GE1203")
         inputs = [i for i in graph.input if i.name not in scope]
         types, arg_attrs = self._arguments(inputs, scope, input_shapes or {})
+        self.waiting = all(isinstance(t, ValueType) or spec_of(t).is_static for t in types)
         self.convert(nodes, scope, self.opsets)
         results = self._results(graph, scope)
         function_type = FunctionType.from_lists(types, [r.type for r in results])
@@ -97,6 +108,9 @@ class Importer:
         for value in inputs:
             if value.name in scope:
                 raise GeError(f"two inputs are named {value.name!r}", code="GE1007")
+            if value.type.WhichOneof("value") in ("sequence_type", "optional_type"):
+                self._value_argument(value, scope, shapes, types, attrs)
+                continue
             spec, dims, dtype = spec_of_tensor_type(value)
             if value.name in shapes:
                 given = tuple(shapes[value.name])
@@ -120,10 +134,32 @@ class Importer:
             attrs.append(DictionaryAttr(entry))
         return types, attrs
 
+    def _value_argument(
+        self,
+        value: onnx.ValueInfoProto,
+        scope: Scope,
+        shapes: Mapping[str, Sequence[int]],
+        types: list[Attribute],
+        attrs: list[DictionaryAttr],
+    ) -> None:
+        """An input that is a sequence or may be missing."""
+        if value.name in shapes:
+            raise GeError(f"input {value.name!r} is a sequence or optional and has no shape", code="GE1004")
+        kind = value.type
+        while kind.WhichOneof("value") in ("sequence_type", "optional_type"):
+            kind = (kind.sequence_type if kind.HasField("sequence_type") else kind.optional_type).elem_type
+        if kind.HasField("tensor_type") and kind.tensor_type.elem_type == TensorProto.STRING:
+            raise UnsupportedError("element type STRING is not supported", code="GE1203")
+        types.append(ValueType())
+        arg = self.block.insert_arg(types[-1], len(self.block.args))
+        name_value(arg, value.name)
+        scope[value.name] = arg
+        attrs.append(DictionaryAttr({"ge.name": StringAttr(value.name)}))
+
     def _drop_unused(self) -> None:
         """Remove what nothing reads, such as arithmetic on sizes that turned out to be known."""
         for op in reversed(list(self.block.ops)):
-            if isinstance(op, GeOp) and (isinstance(op, ConstantOp) or foldable(type(op))):
+            if isinstance(op, GeOp) and (isinstance(op, ConstantOp | HostOp) or foldable(type(op))):
                 if not any(r.first_use is not None for r in op.results):
                     self.block.erase_op(op)
 
@@ -144,8 +180,17 @@ class Importer:
         opsets: Mapping[str, int],
         attributes: Attributes = {},
         depth: int = 0,
+        *,
+        nested: bool = False,
     ) -> None:
-        """Convert sorted nodes, reading and adding names in ``scope``; ``attributes`` are a function's own."""
+        """Convert sorted nodes, reading and adding names in ``scope``; ``attributes`` are a function's own.
+
+        ``nested``: the nodes are those of a graph inside a node.
+        """
+        if nested:
+            self.nesting += 1
+            if self.nesting > functions.MAX_DEPTH:
+                raise GeError(f"graphs are nested {self.nesting} deep", code="GE1008", hint="flatten them")
         ctx = self.ctx
         outer = (ctx.location, ctx.node)
         for proto in nodes:
@@ -162,6 +207,7 @@ class Importer:
                     e.where = f"{self.file}: {place}" if self.file else place
                 raise
         ctx.location, ctx.node = outer
+        self.nesting -= nested
 
     def _convert(
         self, proto: NodeProto, scope: Scope, opsets: Mapping[str, int], attributes: Attributes, depth: int
@@ -179,13 +225,13 @@ class Importer:
         ctx.node = node
         values: list[Value | None]
         converter = lookup(domain, proto.op_type, version)
-        if (domain, proto.op_type) == functions.BRANCH:
-            values = self._branch(node, scope, opsets, attributes, depth)
-        elif converter is not None:
-            outputs = converter(ctx, node)
-            values = list(outputs) if isinstance(outputs, list | tuple) else [cast(Value, outputs)]
+        if (domain, proto.op_type) in functions.WITH_GRAPHS:
+            values = Subgraphs(self, node, scope, opsets, attributes, depth).convert()
+        elif converter is None:
+            late = functions.needs_types(self, node) and any(v is not None and self._is_late(v) for v in inputs)
+            values = defer(ctx, node, version) if late else functions.expand(self, node, opsets, depth)
         else:
-            values = functions.expand(self, node, opsets, depth)
+            values = self._through(converter, node)
         values += [None] * (len(proto.output) - len(values))
         for name, value in zip(proto.output, values, strict=False):
             if name:
@@ -197,23 +243,32 @@ class Importer:
                 if not isinstance(value, Const):
                     name_value(value, name)
 
-    def _branch(
-        self, node: Node, scope: Scope, opsets: Mapping[str, int], attributes: Attributes, depth: int
-    ) -> list[Value | None]:
-        """The branch of an If whose condition is known; GE1201 if it is computed at run time."""
-        condition = self.ctx.known(node.input(0))
-        if condition is None or condition.size != 1:
-            functions.check_supported(self, self.model.graph.node, branches=False)
-            raise UnsupportedError("an If is not supported unless its condition is known at import")
-        graph = node.attr("then_branch" if condition.reshape(-1)[0] else "else_branch")
-        if not isinstance(graph, GraphProto):
-            raise GeError("a branch is missing", code="GE1005")
-        functions.check_text(graph.node, (*graph.output, *graph.initializer))
-        inner = dict(scope)
-        for tensor in graph.initializer:
-            inner[tensor.name] = self.ctx.reader.read(tensor)
-        self.convert(sorted_nodes(graph.node, set(inner)), inner, opsets, attributes, depth)
-        return [inner.get(o.name) for o in graph.output]
+    @staticmethod
+    def _is_late(value: Value) -> bool:
+        return not isinstance(value, Const) and is_late(value)
+
+    def _through(self, converter: Converter, node: Node) -> list[Value | None]:
+        """The results of a converter, or of the node kept for later where it cannot be converted yet."""
+        ctx = self.ctx
+        may_wait = node.proto is not self.pinned
+        blind = any(v is not None and self._is_late(v) for v in node.inputs)
+        if (blind or (self.waiting and waits(ctx, node.inputs))) and not takes_any_value(node.op_type):
+            if may_wait:
+                return defer(ctx, node, node.version)
+            raise LateError(f"{node.op_type} needs tensors of known sizes", code="GE1205")
+        before = ctx.block.last_op
+        try:
+            outputs = converter(ctx, node)
+        except UnsupportedError as e:
+            # what fails for want of sizes may do with them
+            sizes = e.code == "GE1205" and waits(ctx, node.inputs)
+            if may_wait and (isinstance(e, LateError) or sizes):
+                return defer(ctx, node, node.version)
+            raise
+        values: list[Value | None] = list(outputs) if isinstance(outputs, list | tuple) else [cast("Value", outputs)]
+        if may_wait and self.waiting and any(unknown(v) for v in values) and takes_operands(ctx, before):
+            return defer(ctx, node, node.version)
+        return values
 
 
 def _resolve(proto: NodeProto, outer: Attributes) -> dict[str, AttributeProto]:
@@ -240,7 +295,7 @@ def _specialize(name: str, spec: Spec, given: tuple[int, ...]) -> Spec:
 
 def reads(node: NodeProto) -> Iterable[str]:
     """Names a node reads: its inputs, and what its graphs read from outside."""
-    if node.op_type not in ("If", "Loop", "Scan"):
+    if (canonical_domain(node.domain), node.op_type) not in functions.WITH_GRAPHS:
         return node.input
     names = list(node.input)
     for attribute in node.attribute:

@@ -29,11 +29,17 @@ F = TypeVar("F", bound="Converter")
 _TABLE: dict[tuple[str, str], list[tuple[int, Converter]]] = {}
 
 
-def onnx_op(op_type: str, *, since: int = 1, domain: str = "") -> Callable[[F], F]:
-    """Register a converter of ``op_type`` from opset ``since`` on."""
+_ANY_VALUE: set[str] = set()
+
+
+def onnx_op(op_type: str, *, since: int = 1, domain: str = "", any_value: bool = False) -> Callable[[F], F]:
+    """Register a converter of ``op_type`` from opset ``since`` on; ``any_value``: it takes values that are no
+    tensors, or of unknown sizes."""
 
     def register(f: F) -> F:
         add(op_type, f, since=since, domain=domain)
+        if any_value:
+            _ANY_VALUE.add(op_type)
         return f
 
     return register
@@ -62,6 +68,12 @@ def lookup(domain: str, op_type: str, version: int) -> Converter | None:
         return None
     at = bisect_right(versions, version, key=lambda v: v[0])
     return versions[at - 1][1] if at else None
+
+
+def takes_any_value(op_type: str) -> bool:
+    """Whether the converter takes values that are no tensors."""
+    _load()
+    return op_type in _ANY_VALUE
 
 
 def supported() -> list[tuple[str, str, int]]:

@@ -234,7 +234,7 @@ def cast_like(ctx: Context, node: Node) -> Value:
     return _cast(ctx, node, node.input(0), ctx.dtype(node.input(1)).onnx)
 
 
-@onnx_op("Identity")
+@onnx_op("Identity", any_value=True)
 def identity(ctx: Context, node: Node) -> Value:
     return node.input(0)
 

@@ -30,7 +30,7 @@ def fails(m: onnx.ModelProto, code: str, *words: str, shapes=None) -> GeError:
 
 def test_all_unsupported_ops_in_one_error():
     nodes = [
-        helper.make_node("Loop", ["", "c", "x"], ["a"], name="loop"),
+        helper.make_node("Weird", ["x"], ["a"], name="w", domain="my.domain"),
         helper.make_node("Strange", ["x"], ["b"], domain="my.domain", name="s1"),
         helper.make_node("Strange", ["b"], ["d"], domain="my.domain", name="s2"),
         helper.make_node("Relu", ["x"], ["y"]),
@@ -39,8 +39,8 @@ def test_all_unsupported_ops_in_one_error():
     e = fails(m, "GE1201", "2 op types", "3 nodes")
     assert isinstance(e, UnsupportedError)
     assert e.details == (
-        "Loop (opset 21): 1 node, such as loop",
         "my.domain.Strange (opset 4): 2 nodes, such as s1",
+        "my.domain.Weird (opset 4): 1 node, such as w",
     )
 
 
@@ -119,8 +119,10 @@ def test_input_shapes_that_do_not_fit():
 
 
 def test_inputs_that_are_no_tensors():
-    sequence = helper.make_tensor_sequence_value_info("x", 1, None)
-    fails(model([node("Identity", ["x"])], {"x": sequence}, ["y"]), "GE1203", "sequence")
+    sparse = helper.make_sparse_tensor_value_info("x", 1, [2])
+    fails(model([node("Identity", ["x"])], {"x": sparse}, ["y"]), "GE1203", "sparse_tensor")
+    words = helper.make_tensor_sequence_value_info("x", TensorProto.STRING, None)
+    fails(model([node("Identity", ["x"])], {"x": words}, ["y"]), "GE1203", "STRING")
     text = helper.make_tensor_value_info("x", TensorProto.STRING, [1])
     fails(model([node("Identity", ["x"])], {"x": text}, ["y"]), "GE1203", "STRING")
 
@@ -172,8 +174,35 @@ def test_nesting(tmp_path: Path):
     wide = nested(8)
     wide.input.append(helper.make_tensor_value_info("c", TensorProto.BOOL, []))
     onnx.save(helper.make_model(wide), tmp_path / "wide.onnx")
-    with pytest.raises(UnsupportedError):
-        import_model(tmp_path / "wide.onnx")
+    module = import_model(tmp_path / "wide.onnx")
+    assert sum(op.name == "ge.if" for op in module.walk()) == 2**8 - 1
+
+
+def test_loops_whose_types_change_are_not_converted_time_and_again():
+    """Each level is converted again until its types settle: that must not multiply."""
+    graph = None
+    for i in range(12):
+        inputs = [
+            helper.make_tensor_value_info(f"i{i}", TensorProto.INT64, []),
+            helper.make_tensor_value_info(f"g{i}", TensorProto.BOOL, []),
+            helper.make_tensor_value_info(f"v{i}", TensorProto.FLOAT, None),
+        ]
+        last = f"v{i}"
+        nodes = [helper.make_node("Unsqueeze", [last, "axes"], [f"u{i}"])]
+        if graph is not None:
+            nodes.append(helper.make_node("Loop", ["n", "", f"u{i}"], [f"l{i}"], body=graph))
+        outputs = [inputs[1], onnx.ValueInfoProto(name=f"l{i}" if graph is not None else f"u{i}")]
+        graph = helper.make_graph(nodes, f"body{i}", inputs, outputs)
+    m = model(
+        [helper.make_node("Loop", ["n", "", "x"], ["y"], body=graph)],
+        X,
+        ["y"],
+        weights={"n": np.array(2), "axes": np.array([0])},
+    )
+    start = time.process_time()
+    module = import_model(m)
+    assert sum(op.name == "ge.loop" for op in module.walk()) == 12
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("cut", [0, 1, 10, 100, 1500, 3000, -40, -1])

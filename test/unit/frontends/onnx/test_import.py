@@ -19,6 +19,7 @@ from gedialect.frontends.onnx.registry import onnx_op
 from gedialect.frontends.onnx.wire import without_payload
 from gedialect.interpreter import input_names, output_names, run
 from gedialect.ir import sources
+from gedialect.ir.verifier import verify
 from gedialect.transforms.specialize_shapes import specialize
 
 DATA = Path(__file__).parents[3] / "data"
@@ -345,8 +346,11 @@ def test_a_branch_is_chosen_by_a_known_condition(size: int):
     same(run(module, {"x": floats(2, 3)})["y"], reference(m, {"x": floats(2, 3)})[0])
 
 
-def test_a_branch_at_run_time_is_refused_by_name():
+def test_a_branch_at_run_time_reads_values_of_the_outside():
     nodes = [node("ReduceSum", ["x"], ["sum"], keepdims=0), node("Greater", ["sum", "zero"], ["c"])]
-    with pytest.raises(UnsupportedError) as caught:
-        import_model(branching(nodes, zero=np.float32(0)))
-    assert caught.value.details == ("If (opset 17): 1 node, such as choice",)
+    m = branching(nodes, zero=np.float32(0))
+    module = import_model(m)
+    verify(module)
+    assert "if" in ops(module)
+    for x in (floats(2, 3), -np.abs(floats(2, 3))):
+        same(run(module, {"x": x})["y"], reference(m, {"x": x})[0])

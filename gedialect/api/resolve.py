@@ -1,0 +1,82 @@
+"""Bringing a module as far as known sizes and constants allow: types, folding, branches, nodes that waited."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation
+
+from gedialect.analysis.graph import graph_function
+from gedialect.dialects.ge.attrs import ValueType
+from gedialect.dialects.ge.base import GeOp
+from gedialect.dialects.ge.constant import ConstantOp
+from gedialect.dialects.ge.control import HostOp, LateOp
+from gedialect.dialects.ge.folding import foldable
+from gedialect.errors import UnsupportedError
+from gedialect.ir.sources import names
+from gedialect.ir.spec import spec_of
+from gedialect.transforms._propagate import propagate
+from gedialect.transforms.fold_control import fold_control
+
+
+def prepare(module: ModuleOp) -> None:
+    """Infer, fold, take the branches that are known and convert nodes that need not wait, until nothing changes."""
+    function = graph_function(module)
+    block = function.body.block
+    while True:
+        propagate(function, infer=True, folding=True)
+        drop_unused(block)
+        if not fold_control(block) and not _resolve(block):
+            return
+
+
+def drop_unused(block: Block) -> None:
+    """Erase ops whose results nobody reads."""
+    for op in reversed(list(block.ops)):
+        removable = isinstance(op, GeOp) and (isinstance(op, ConstantOp | HostOp) or foldable(type(op)))
+        if removable and op.results and not any(r.first_use is not None for r in op.results):
+            block.erase_op(op)
+
+
+def _resolve(block: Block) -> int:
+    """Convert the nodes whose operands have known sizes; how many were."""
+    done = 0
+    for op in list(block.ops):
+        if not isinstance(op, LateOp) or any(_open(v.type) for v in op.x):
+            continue
+        if _convert(op):
+            done += 1
+    return done
+
+
+def _open(type_: Attribute) -> bool:
+    return isinstance(type_, ValueType) or not spec_of(type_).is_static
+
+
+def _convert(op: LateOp) -> bool:
+    if op.format.data != "onnx":
+        raise UnsupportedError(f"nobody reads nodes of format {op.format.data}", code="GE1204", where=_place(op))
+    from gedialect.frontends.onnx.late import resolve
+
+    values = resolve(op)
+    if values is None:
+        return False
+    for result, value in zip(list(op.results), values, strict=True):
+        result.replace_all_uses_with(value)
+    block = op.parent
+    assert block is not None
+    block.erase_op(op)
+    return True
+
+
+def resolve_or_fail(op: LateOp) -> None:
+    """For a node all of whose operands are known, and that still waits: the error that says so."""
+    raise UnsupportedError(
+        "the node cannot be converted even with all its inputs known", code="GE1205", where=_place(op)
+    )
+
+
+def _place(op: Operation) -> str:
+    return f"node {next(iter(names(op)), op.name)}"
+
+
+__all__ = ["drop_unused", "prepare", "resolve_or_fail"]
