@@ -30,6 +30,8 @@ class GeContext(Context):
 
     statistics: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     """(pass, what) -> how often, for ``ge-opt --pass-statistics``."""
+    extensions: dict[str, object] = field(default_factory=dict[str, object])
+    """What other parts keep for the time of a compilation, by their name; clones share it."""
 
     def __post_init__(self) -> None:
         if self._registered_dialects:
@@ -55,6 +57,7 @@ class GeContext(Context):
             self._loaded_attrs.copy(),
             self._loaded_types.copy(),
             self._registered_dialects.copy(),
+            extensions=self.extensions,
         )
 
 

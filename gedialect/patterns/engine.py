@@ -10,6 +10,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from time import perf_counter
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -36,6 +37,8 @@ class RuleStats:
 
     tried: int = 0
     matched: int = 0
+    seconds: float = 0.0
+    """Time in the rule's matchers, of rule sets that are ``timed``."""
     rejected: Counter[str] = field(default_factory=Counter[str])
 
 
@@ -57,24 +60,37 @@ Trace = Callable[[Rule, Found], None]
 class _Form:
     """One form of a rule, compiled at the first look; ``needs`` are classes that must make an operand of the root."""
 
-    __slots__ = ("matcher", "needs", "rule", "stats", "variant")
+    __slots__ = ("matcher", "needs", "rule", "stats", "timed", "variant")
 
-    def __init__(self, rule: Rule, variant: Variant, stats: RuleStats):
+    def __init__(self, rule: Rule, variant: Variant, stats: RuleStats, timed: bool = False):
         self.rule = rule
         self.variant = variant
         self.stats = stats
+        self.timed = timed
         self.needs = needed_classes(variant)
         self.matcher: Matcher | None = None
 
     def compile(self) -> Matcher:
-        self.matcher = compile_variant(self.rule, self.variant, self.stats.rejected)
+        matcher = compile_variant(self.rule, self.variant, self.stats.rejected)
+        self.matcher = self.clocked(matcher) if self.timed else matcher
         return self.matcher
+
+    def clocked(self, matcher: Matcher) -> Matcher:
+        def run(op: Operation) -> Found | None:
+            start = perf_counter()
+            try:
+                return matcher(op)
+            finally:
+                self.stats.seconds += perf_counter() - start
+
+        return run
 
 
 class RuleSet:
-    """Rules ready to be applied, in order of benefit, then as given. Reusable; ``stats`` add up."""
+    """Rules ready to be applied, in order of benefit, then as given. Reusable; ``stats`` add up; ``timed`` rule sets
+    also add up the time of each rule."""
 
-    def __init__(self, rules: Iterable[Rule]):
+    def __init__(self, rules: Iterable[Rule], *, timed: bool = False):
         self.rules = list(rules)
         names = Counter(r.name for r in self.rules)
         if twice := [n for n, c in names.items() if c > 1]:
@@ -83,7 +99,7 @@ class RuleSet:
         self.index: dict[type[Operation], list[_Form]] = {}
         for r in sorted(self.rules, key=lambda r: -r.benefit):
             for v in r.variants:
-                self.index.setdefault(node_of(v.before[0]).cls, []).append(_Form(r, v, self.stats[r.name]))
+                self.index.setdefault(node_of(v.before[0]).cls, []).append(_Form(r, v, self.stats[r.name], timed))
         self.candidates: dict[Hashable, list[_Form]] = {}
         """classes of a root and of what makes its operands -> forms that may match; grows with the kinds met"""
         self.trace: Trace | None = None
@@ -95,7 +111,7 @@ class RuleSet:
         """
         outcome = Outcome()
         with remembering_constants():
-            for block in [target] if isinstance(target, Block) else list(_blocks(target)):
+            for block in [target] if isinstance(target, Block) else list(blocks_of(target)):
                 _Driver(self, block, outcome).run()
         return outcome
 
@@ -114,13 +130,14 @@ class RuleSet:
         return forms
 
 
-def _blocks(op: Operation) -> Iterable[Block]:
+def blocks_of(op: Operation) -> Iterable[Block]:
+    """Blocks that rules are applied to: all but those of ``ge.fusion``."""
     for region in op.regions:
         for block in region.blocks:
             yield block
             for inner in block.ops:
                 if inner.regions and not isinstance(inner, FusionOp):
-                    yield from _blocks(inner)
+                    yield from blocks_of(inner)
 
 
 class _Driver:

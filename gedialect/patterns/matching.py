@@ -59,6 +59,8 @@ class Matching:
         self.variant = variant
         self.env: dict[str, Any] = {**ENV, "rejected": rejected, "why": why}
         self.explain = why is not None
+        self.at = "op"
+        """op whose operands are being looked at; what an explanation points to"""
         self.lines: list[str] = ["def match(op):"]
         self.indent = 1
         self.loops = 0
@@ -93,7 +95,7 @@ class Matching:
         self.env[key] = value
         return key
 
-    def fail_if(self, test: str, reason: str, op: str = "op", count: str | None = None) -> None:
+    def fail_if(self, test: str, reason: str, op: str | None = None, count: str | None = None) -> None:
         leave = "continue" if self.loops else "return None"
         if not self.explain and count is None:
             self.emit(f"if {test}: {leave}")
@@ -102,7 +104,7 @@ class Matching:
         if count is not None:
             self.emit(f"    rejected[{count!r}] += 1")
         if self.explain:
-            self.emit(f"    why({len(self.ops)}, {self.const(reason)}, {op})")
+            self.emit(f"    why({len(self.ops)}, {self.const(reason)}, {op or self.at})")
         self.emit(f"    {leave}")
 
     def loop(self, header: str) -> None:
@@ -134,6 +136,7 @@ class Matching:
             pending.sort(key=lambda p: self.ambiguity(p[1][0][0], p[1][1][0]))
             node, children = pending.pop(0)
             (a, s0), (b, s1) = children
+            self.at = self.ops[id(node)]
             assert a is not None and b is not None
             first, second = self.name("v"), self.name("v")
             bound = next((x for x in (a, b) if id(x) in self.values), None)
@@ -153,6 +156,7 @@ class Matching:
             else:
                 self.loop(f"for {first}, {second} in (({s0}, {s1}), ({s1}, {s0})):")
             for child, value in sorted(((a, first), (b, second)), key=lambda c: root_class(c[0]) is None):
+                self.at = self.ops[id(node)]
                 self.match_value(child, value, pending)
 
     def ambiguity(self, a: Pattern | None, b: Pattern | None) -> int:
@@ -222,6 +226,7 @@ class Matching:
         else:
             for child, value in sorted(children, key=lambda c: root_class(c[0]) is None):
                 if child is not None:
+                    self.at = o
                     v = self.name("v")
                     self.emit(f"{v} = {value}")
                     self.match_value(child, v, pending)
@@ -351,6 +356,7 @@ class Matching:
             self.fail_if(f"{quick}not inside({o}, {matched})", f"{node.cls.name} has other users", o)
 
     def conditions(self) -> None:
+        self.at = list(self.ops.values())[-1]
         for p in self.rule.params.values():
             if isinstance(p, Capture) and p.kind == "const" and p.name in self.captures:
                 self.fail_if(

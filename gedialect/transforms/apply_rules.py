@@ -14,7 +14,8 @@ from gedialect.ir.context import count
 
 @dataclass(frozen=True)
 class ApplyRules(ModulePass):
-    """Applies rules by name (``rules=a,b``), by topic (``topic=fusion``), or all of the catalogue up to ``level``.
+    """Applies rules by name (``rules=a,b``), by topic (``topic=fusion``), or all up to ``level``: those of the
+    catalogue, of packages (entry points ``gedialect.rules``) and of files (``--rules FILE``).
 
     Level 1 are canonical forms that keep values, level 2 also raises decomposed forms and folds into weights;
     ``disable`` leaves out rules or topics by name; ``strict`` leaves out what may change floating-point results.
@@ -31,14 +32,17 @@ class ApplyRules(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         from gedialect.patterns.catalogue import select
-        from gedialect.patterns.engine import rule_set
+        from gedialect.patterns.session import session_of
 
-        chosen = select(self.rules, self.topic, self.level, self.disable)
+        session = session_of(ctx)
+        extra = session.extra
+        session.check_names(extra)
+        chosen = select(self.rules, self.topic, self.level, self.disable, extra)
         if self.strict:
             chosen = tuple(r for r in chosen if r.exact != "tolerance")
         canonical = tuple(r for r in chosen if r.level <= 1)
         for group in (canonical, chosen) if canonical and canonical != chosen else (chosen,):
-            outcome = rule_set(group).apply(op)
+            outcome = session.apply(group, op)
             for name, times in outcome.rewrites.items():
                 count(ctx, self.name, name, times)
             count(ctx, self.name, "iterations", outcome.iterations)

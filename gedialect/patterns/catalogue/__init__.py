@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
 
-from gedialect.errors import UsageError
+from gedialect.errors import GeError, UsageError
 from gedialect.patterns.rule import Rule
 
 
@@ -30,31 +30,47 @@ def topics() -> tuple[str, ...]:
     return tuple(dict.fromkeys(r.topic for r in all_rules()))
 
 
-def find_rule(name: str) -> Rule:
+def find_rule(name: str, extra: Sequence[Rule] = ()) -> Rule:
     """The rule of this name; GE1107 if there is none."""
-    for r in all_rules():
+    known = (*all_rules(), *extra)
+    for r in known:
         if r.name == name:
             return r
-    raise _unknown("rule", name, [r.name for r in all_rules()])
+    raise _unknown("rule", name, [r.name for r in known])
 
 
 def select(
-    rules: Sequence[str] = (), topic: Sequence[str] = (), level: int = 2, disable: Sequence[str] = ()
+    rules: Sequence[str] = (),
+    topic: Sequence[str] = (),
+    level: int = 2,
+    disable: Sequence[str] = (),
+    extra: Sequence[Rule] = (),
 ) -> tuple[Rule, ...]:
-    """Rules of the catalogue up to ``level``: those named or of a topic named, all if neither is given, without
-    those (or topics) disabled. A rule that is named is taken whatever its level. GE1107 for unknown names."""
+    """Rules of the catalogue and ``extra`` ones up to ``level``: those named or of a topic named, all if neither is
+    given, without those (or topics) disabled. A rule that is named is taken whatever its level. GE1107 for unknown
+    names, GE1105 for an extra rule whose name is taken."""
+    taken = {r.name: r for r in all_rules()}
+    for r in extra:
+        if (other := taken.setdefault(r.name, r)) is not r:
+            raise GeError(
+                f"the name {r.name} is taken",
+                code="GE1105",
+                where=r.where,
+                hint=f"rename the rule; the other is at {other.where}",
+            )
+    every = tuple(taken.values())
+    all_topics = tuple(dict.fromkeys((*topics(), *(r.topic for r in extra))))
     for t in topic:
-        if t not in topics():
-            raise _unknown("topic", t, topics())
-    known = [r.name for r in all_rules()]
+        if t not in all_topics:
+            raise _unknown("topic", t, all_topics)
     for d in disable:
-        if d not in known and d not in topics():
-            raise _unknown("rule", d, known)
-    named = {find_rule(n).name for n in rules}
+        if d not in taken and d not in all_topics:
+            raise _unknown("rule", d, list(taken))
+    named = {find_rule(n, extra).name for n in rules}
     everything = not rules and not topic
     return tuple(
         r
-        for r in all_rules()
+        for r in every
         if (r.name in named or ((everything or r.topic in topic) and r.level <= level))
         and r.name not in disable
         and r.topic not in disable
