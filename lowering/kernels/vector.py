@@ -31,6 +31,8 @@ from lowering.kernels.vector_program import Program, Scalar, analyse, tile_bytes
 
 UB_SHARE = 0.75
 """Part of UB that tiles may fill by the estimate: the rest is alignment and fragmentation."""
+LEAST_TILE = 256
+"""Elements below which a tile costs no less: one repeat of the vector unit, one burst of the DMA."""
 TILE_OVERHEAD = 600.0
 """Cycles a tile costs besides its elements: latency of loads, flags, instruction heads."""
 IDENTITY: dict[str, Scalar] = {"ge.reduce_sum": 0, "ge.reduce_prod": 1, "ge.reduce_any": False, "ge.reduce_all": True}
@@ -64,7 +66,8 @@ def select(fusion: FusionOp, target: Target) -> KernelAttr:
         dealt = max(range(len(trips)), key=lambda i: trips[i])
         blocks = min(cores, trips[dealt])
         tiles = -(-trips[dealt] // blocks) * prod(t for i, t in enumerate(trips) if i != dealt)
-        cost = tiles * passes * (TILE_OVERHEAD + prod(tile) * prod(chunks) / 64 * (len(program.ops) + 4))
+        elements = max(prod(tile) * prod(chunks), LEAST_TILE)
+        cost = tiles * passes * (TILE_OVERHEAD + elements / 64 * (len(program.ops) + 4)) + blocks
         if best is None or cost < best[0]:
             best = (cost, tile, blocks)
     assert best is not None
