@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from io import BytesIO
-from typing import IO, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -23,12 +23,16 @@ from gedialect.cli import pass_list
 from gedialect.cli.common import atomic_output, explain, internal_error, open_error, usage_error, version_line
 from gedialect.cli.expected import expectations, mismatches
 from gedialect.cli.instrument import Dumps, Instrument
+from gedialect.cli.rule_options import add_rule_options, alone, load_all, without_model
 from gedialect.errors import EXIT_ERROR, EXIT_OK, GeError, UsageError
 from gedialect.ir import registry, verifier
 from gedialect.ir.context import GeContext
 from gedialect.ir.diagnostics import cap, parse_error
 from gedialect.ir.parser import parse_with
 from gedialect.pipelines import DEFAULT_TARGET, pipeline, unknown_pass
+
+if TYPE_CHECKING:
+    from gedialect.patterns.session import RuleSession
 
 PROG = "ge-opt"
 SPLIT = b"// -----"
@@ -37,8 +41,10 @@ examples:
   ge-opt model.onnx                                   print a model as text
   ge-opt model.mlir -p "canonicalize,cse" -o out.mlir
   ge-opt model.mlir -O2 --print-ir-after-change       see what each pass of a level does
+  ge-opt model.mlir --rules mine.py --debug-rule r    apply own rules, and say why not
+  ge-opt --verify-rules mine.py                       prove them on random instances
   ge-opt --list-passes                                every pass with a line about it
-exit codes: 0 fine, 1 error, 2 wrong usage"""
+exit codes: 0 fine, 1 error, 2 wrong usage, 3 a rule is wrong"""
 
 
 @cache
@@ -69,6 +75,7 @@ class GeOptMain(xDSLOptMain):
         self.steps: tuple[ModulePass, ...] = ()
         self.line_offset = 0
         self.instrument: Instrument | None = None
+        self.rules: RuleSession | None = None
         try:
             super().__init__("Run passes on MLIR text or an ONNX model and print the result as MLIR text.", args)
         except ArgSpecParseError as error:
@@ -130,6 +137,7 @@ class GeOptMain(xDSLOptMain):
             help="where to write the reproducer of a failing pass (default: in the temporary folder)",
         )
         add("--input-shape", metavar="SHAPES", help='sizes of a model\'s unknown dims: "x:1,3,224,224;y:1,8"')
+        add_rule_options(arg_parser)
 
     # Pipeline
 
@@ -141,11 +149,28 @@ class GeOptMain(xDSLOptMain):
             specs = pipeline(args.level, target=args.chip, strict=args.strict_numerics, disable=args.disable)
         if self.args.passes:
             specs.append(_without_spaces(self.args.passes))
+        self._rules(specs)
         self.pipeline_text = ",".join(specs)
         for name in [*args.print_ir_before, *args.print_ir_after]:
             if name != "all" and name not in self.available_passes:
                 raise unknown_pass(name, self.available_passes).at(PROG)
         self.steps = self._steps(self.pipeline_text)
+
+    def _rules(self, specs: list[str]) -> None:
+        """Load rules from files; with no other passes asked for, they are what runs."""
+        args = self.args
+        if args.verify_rules is not None or args.dump_pdl or args.dump_rules:
+            return
+        if not (args.rules or args.debug_rule or args.trace_rules or args.rule_stats):
+            return
+        from gedialect.patterns.session import RuleSession, set_session
+
+        loaded = load_all(args.rules)
+        if loaded and not specs:
+            specs.append(alone(loaded))
+        self.rules = RuleSession(loaded, tuple(args.debug_rule), args.trace_rules, args.rule_stats)
+        assert isinstance(self.ctx, GeContext)
+        set_session(self.ctx, self.rules)
 
     def _steps(self, text: str) -> tuple[ModulePass, ...]:
         try:
@@ -185,6 +210,8 @@ class GeOptMain(xDSLOptMain):
         if self.args.list_passes:
             print(pass_list.listing(self.available_passes))
             return EXIT_OK
+        if (done := without_model(self.args)) is not None:
+            return done
         if self.args.print_pipeline:
             print(",".join(str(step) for step in self.steps))
             return EXIT_OK
@@ -267,6 +294,8 @@ class GeOptMain(xDSLOptMain):
             raise self._failure(error, out, data, extension, offset, quiet=found is not None) from error
         text = self.output_resulting_program(module)
         out.report(self.ctx)
+        if self.rules is not None and self.rules.stats:
+            sys.stderr.write(self.rules.statistics())
         return text
 
     def _parse(self, data: bytes | None, extension: str, offset: int) -> ModuleOp:

@@ -37,7 +37,8 @@ def write_reproducer(
     path = driver.args.reproducer or default_path()
     pipeline = ",".join(str(step) for step in left)
     lines = str(error).split("\n")
-    header = [f"// ge-opt {shlex.quote(path)} -p {shlex.quote(pipeline)}", *(f"// {line}" for line in lines)]
+    rules = "".join(f" --rules {shlex.quote(os.path.abspath(f))}" for f in driver.args.rules)
+    header = [f"// ge-opt {shlex.quote(path)} -p {shlex.quote(pipeline)}{rules}", *(f"// {line}" for line in lines)]
     try:
         with atomic_output(path) as name, open(name, "w", encoding="utf-8") as handle:
             handle.write("\n".join(header) + "\n" + text)
