@@ -64,8 +64,11 @@ class RotaryEmbeddingOp(GeOp):
         axis = spec.rank - 1 if attrs.mode == 0 else spec.rank
         first = b.slice(split, begin=[0], end=[1], axes=[axis])
         second = b.slice(split, begin=[1], end=[2], axes=[axis])
-        turned = b.reshape(b.concat([b.neg(second), first], concat_dim=axis), shape=spec.shape)
-        return b.cast(b.add(b.mul(x, cos), b.mul(turned, sin)), attrs.dtype)
+        swapped = b.reshape(b.concat([second, first], concat_dim=axis), shape=spec.shape)
+        signs = np.ones(n, spec.dtype.numpy)
+        signs[: n // 2 if attrs.mode == 0 else None : 1 if attrs.mode == 0 else 2] = -1
+        sin = b.mul(sin, b.array(signs))  # the sign belongs to the table: often nothing is left to do in the run
+        return b.cast(b.add(b.mul(x, cos), b.mul(swapped, sin)), attrs.dtype)
 
 
 class GatedOp(FloatOp):

@@ -168,6 +168,31 @@ def _channels(op: str, **attrs: Any) -> list[Sample]:
     return out
 
 
+def _attention() -> list[Sample]:
+    """Every layout; shared heads, one token, both masks, merged operands; and feed-forward blocks."""
+    out: list[Sample] = []
+
+    def attrs(layout: str, heads: int, groups: int, **more: Any) -> dict[str, Any]:
+        return {"num_heads": heads, "num_key_value_heads": groups, "scale": 0.5, "input_layout": layout, **more}
+
+    shift, mask = normal(3, 5), bools(2, 1, 3, 5)
+    for groups in (4, 2):
+        q, k, v = normal(2, 4, 3, 6), normal(2, groups, 5, 6), normal(2, groups, 5, 2)
+        out.append(Sample("attention", (q, k, v), attrs("BNSD", 4, groups)))
+        out.append(Sample("attention", (q, k, v, shift, mask), attrs("BNSD", 4, groups, mask_value=-1e4)))
+        q, k, v = normal(2, 3, 4, 6), normal(2, 5, groups, 6), normal(2, 5, groups, 2)
+        out.append(Sample("attention", (q, k, v, shift), attrs("BSND", 4, groups)))
+        out.append(Sample("attention", (q[:, :1], k, v, shift[:1]), attrs("BSND", 4, groups)))
+        q, k, v = normal(2, 3, 24), normal(2, 5, groups * 6), normal(2, 5, groups * 2)
+        out.append(Sample("attention", (q, k, v, None, mask), attrs("BSH", 4, groups, mask_value=-1e4)))
+        out.append(Sample("attention", (normal(2, 3, (4 + 2 * groups) * 6),), attrs("BSH", 4, groups)))
+    x, w1, w2, b1, b2 = normal(2, 3, 4), normal(4, 8), normal(8, 5), normal(8), normal(5)
+    for activation in ("relu", "gelu", "fastgelu", "silu"):
+        out.append(Sample("ffn", (x, w1, w2, b1, b2), {"activation": activation}))
+    out.append(Sample("ffn", (x, w1, w2), {"activation": "gelu"}))
+    return out
+
+
 def _norms() -> list[Sample]:
     x = normal(2, 3, 4, 6) + np.float32(0.5)
     x2 = normal(2, 3, 4, 6)
@@ -192,6 +217,7 @@ def _norms() -> list[Sample]:
         others.append(Sample("ge_glu", (x,), {"dim": 3, "approximate": approximate, "activate_left": left}))
     for mode in (0, 1):
         others.append(Sample("rotary_embedding", (x, normal(4, 6), normal(4, 6)), {"mode": mode}))
+    others += _attention()
     lrn = {"depth_radius": 1, "bias": 1.0, "alpha": 0.2, "beta": 0.75}
     return [
         *layer,

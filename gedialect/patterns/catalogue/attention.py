@@ -1,0 +1,219 @@
+"""Attention, from its products and softmax to one op over merged projections, step by step.
+
+Exporters differ in where they scale, how they mask and how they move heads: each rule takes one such choice in.
+"""
+# pyright: basic
+
+from __future__ import annotations
+
+from gedialect.patterns import Value, attr, ge, number, one_of, optional, rule
+
+LAST = {"softmax over the last axis": lambda a: tuple(a) in ((-1,), (3,))}
+HEADS = {
+    "float": lambda q: q.dtype.is_float,
+    "[batch, heads, sequence, size]": lambda q, k, v: same_heads(q, k, v),
+    **LAST,
+}
+NEW = {
+    "num_heads": lambda q: q.shape[1],
+    "num_key_value_heads": lambda q: q.shape[1],
+    "input_layout": "BNSD",
+}
+
+
+def same_heads(q: Value, k: Value, v: Value) -> bool:
+    """Whether query, key and value are [B, N, S, D] with equal, known B and N."""
+    return q.rank == k.rank == v.rank == 4 and q.shape[:2] == k.shape[:2] == v.shape[:2] and -1 not in q.shape[:2]
+
+
+def _scores(q, k, c, d, t):
+    """Scaled by a factor, by a divisor, or not."""
+    s = ge.matmul(q, k, transpose_x1=False, transpose_x2=t)
+    return one_of(s * c, s / d, s)
+
+
+def factor(c: float | None, d: float | None) -> float:
+    """The scale that ``_scores`` found."""
+    return c if c is not None else 1.0 if d is None else 1.0 / d
+
+
+def _weighted(weights, v):
+    return ge.matmul(weights, v, transpose_x1=False, transpose_x2=False)
+
+
+def _keys(k):
+    """``k`` as [B, N, S, D]."""
+    return ge.transpose(k, perm=lambda t: [0, 1, 2, 3] if t else [0, 1, 3, 2])
+
+
+@rule(exact="tolerance", where=HEADS)
+def attention(q, k, v, m, c: number, d: number, t: attr, a: attr):
+    """softmax(scale · q kᵀ + mask) v; the mask, if there is one, is added."""
+    s = _scores(q, k, c, d, t)
+    return (
+        _weighted(ge.softmax(one_of(s + m, s), axes=a), v),
+        ge.attention(q, _keys(k), v, m, None, scale=lambda c, d: factor(c, d), **NEW),
+    )
+
+
+@rule(exact="tolerance", where={**HEADS, "masks are known": lambda n: abs(n) > 0})
+def attention_masked(q, k, v, b, c: number, d: number, n: number, t: attr, a: attr):
+    """softmax(where(mask, n, scale · q kᵀ)) v: a mask that takes out."""
+    return (
+        _weighted(ge.softmax(ge.select(b, n, _scores(q, k, c, d, t)), axes=a), v),
+        ge.attention(q, _keys(k), v, None, b, scale=lambda c, d: factor(c, d), mask_value=lambda n: float(n), **NEW),
+    )
+
+
+@rule(exact="tolerance", where={**HEADS, "masks are known": lambda n: abs(n) > 0})
+def attention_kept(q, k, v, b, c: number, d: number, n: number, t: attr, a: attr):
+    """softmax(where(mask, scale · q kᵀ, n)) v: a mask that keeps."""
+    return (
+        _weighted(ge.softmax(ge.select(b, _scores(q, k, c, d, t), n), axes=a), v),
+        ge.attention(
+            q,
+            _keys(k),
+            v,
+            None,
+            ge.logical_not(b),
+            scale=lambda c, d: factor(c, d),
+            mask_value=lambda n: float(n),
+            **NEW,
+        ),
+    )
+
+
+@rule(exact="tolerance")
+def attention_scaled_query(q, k, v, m, b, c: number, s: attr, **attrs):
+    """A factor of the query is part of the scale."""
+    return (
+        ge.attention(q * c, k, v, optional(m), optional(b), scale=s, **attrs),
+        ge.attention(q, k, v, m, b, scale=lambda s, c: s * c, **attrs),
+    )
+
+
+@rule(exact="tolerance")
+def attention_scaled_key(q, k, v, m, b, c: number, s: attr, **attrs):
+    """A factor of the key is part of the scale."""
+    return (
+        ge.attention(q, k * c, v, optional(m), optional(b), scale=s, **attrs),
+        ge.attention(q, k, v, m, b, scale=lambda s, c: s * c, **attrs),
+    )
+
+
+@rule(exact="tolerance")
+def attention_scaled_moved_query(q, k, v, m, b, c: number, p: attr, s: attr, **attrs):
+    """A factor of the query before its heads are moved."""
+    return (
+        ge.attention(ge.transpose(q * c, perm=p), k, v, optional(m), optional(b), scale=s, **attrs),
+        ge.attention(ge.transpose(q, perm=p), k, v, m, b, scale=lambda s, c: s * c, **attrs),
+    )
+
+
+@rule(exact="tolerance")
+def attention_scaled_moved_key(q, k, v, m, b, c: number, p: attr, s: attr, **attrs):
+    """A factor of the key before its heads are moved."""
+    return (
+        ge.attention(q, ge.transpose(k * c, perm=p), v, optional(m), optional(b), scale=s, **attrs),
+        ge.attention(q, ge.transpose(k, perm=p), v, m, b, scale=lambda s, c: s * c, **attrs),
+    )
+
+
+def repeats(x: Value, wide: Value, out: Value) -> bool:
+    """Whether [B, G, S, D] became [B, G · r, S, D] by way of [B, G, r, S, D]: each head r times in a row."""
+    shape = (*wide.shape[:1], wide.shape[1] * wide.shape[2], *wide.shape[3:]) if wide.rank == 5 else ()
+    return (
+        x.rank == 4
+        and x.is_static
+        and (*wide.shape[:2], *wide.shape[3:]) == x.shape
+        and out.shape == shape
+    )
+
+
+def _repeated(x, wide, out):
+    between = one_of(ge.unsqueeze(x, axes=[2]), ge.reshape(x))
+    return ge.reshape(ge.expand(between).named(wide)).named(out)
+
+
+@rule(
+    exact="tolerance",
+    where={
+        "heads of key repeat": lambda k, kw, ko: repeats(k, kw, ko),
+        "heads of value repeat": lambda v, vw, vo: repeats(v, vw, vo),
+        "as often": lambda k, v: k.shape[1] == v.shape[1],
+    },
+)
+def attention_grouped(q, k, v, m, b, n: attr, g: attr, s: attr, w: attr):
+    """Grouped-query attention: heads of key and value that are repeated need no copies."""
+    more = {"num_heads": n, "scale": s, "input_layout": "BNSD", "mask_value": w}
+    return (
+        ge.attention(
+            q,
+            _repeated(k, "kw", "ko"),
+            _repeated(v, "vw", "vo"),
+            optional(m),
+            optional(b),
+            num_key_value_heads=g,
+            **more,
+        ),
+        ge.attention(q, k, v, m, b, num_key_value_heads=lambda k: k.shape[1], **more),
+    )
+
+
+def joined(x: Value) -> list[int]:
+    """The shape with the last two axes as one."""
+    return [*x.shape[:-2], x.shape[-2] * x.shape[-1]]
+
+
+@rule(
+    exact="tolerance",
+    where={
+        "static": lambda q, k, v: q.is_static and k.is_static and v.is_static,
+    },
+)
+def attention_bsh(q, k, v, m, b, n: attr, g: attr, s: attr, w: attr):
+    """Attention between transposes of heads and sequence works on the projections as they are."""
+    more = {"num_heads": n, "num_key_value_heads": g, "scale": s, "mask_value": w}
+    swap = {"perm": [0, 2, 1, 3]}
+    before = ge.attention(
+        ge.transpose(q, **swap),
+        ge.transpose(k, **swap),
+        ge.transpose(v, **swap),
+        optional(m),
+        optional(b),
+        input_layout="BNSD",
+        **more,
+    )
+    after = ge.attention(
+        ge.reshape(q, shape=lambda q: joined(q)),
+        ge.reshape(k, shape=lambda k: joined(k)),
+        ge.reshape(v, shape=lambda v: joined(v)),
+        m,
+        b,
+        input_layout="BSH",
+        **more,
+    )
+    return ge.transpose(before, **swap), ge.reshape(after, shape=lambda out: list(out.shape))
+
+
+@rule(
+    exact="tolerance",
+    where={
+        "along the last axis": lambda x, p: p % x.rank == 2 if x.rank == 3 else False,
+        "query, key, value": lambda z, n, g, x: tuple(z) == merged(x.shape[-1], n, g),
+    },
+)
+def attention_merged(x, m, b, z: attr, p: attr, n: attr, g: attr, s: attr, w: attr):
+    """Attention on the three parts of a merged projection takes it whole."""
+    more = {"num_heads": n, "num_key_value_heads": g, "scale": s, "mask_value": w, "input_layout": "BSH"}
+    parts = ge.split(x, size_splits=z, split_dim=p)
+    return (
+        ge.attention(parts[0], parts[1], parts[2], optional(m), optional(b), **more),
+        ge.attention(x, None, None, m, b, **more),
+    )
+
+
+def merged(size: int, n: int, g: int) -> tuple[int, ...]:
+    """Columns of query, key and value in a merged projection of ``size`` columns."""
+    d = size // (n + 2 * g)
+    return n * d, g * d, g * d
