@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DType:
-    """One element type; ``name`` is short ("f32"), ``itemsize`` in bytes (bool and int4 take one)."""
+    """One element type; ``name`` is short ("f32"), ``itemsize`` in bytes (bool and types below 8 bits take one)."""
 
     name: str
     itemsize: int
@@ -35,6 +35,11 @@ class DType:
     @property
     def is_int(self) -> bool:
         return self.kind in "iu"
+
+    @property
+    def bits(self) -> int:
+        """Bits of an element in a model file, where narrow ones are packed."""
+        return NARROW.get(self.name, 8 * self.itemsize)
 
     @property
     def numpy(self) -> np.dtype[Any]:
@@ -76,9 +81,14 @@ TABLE: tuple[DType, ...] = (
     DType("f8E5M2", 1, "f", 19, 34, 35, "float8_e5m2"),
     DType("f8E4M3FNUZ", 1, "f", 18, 0, 28, "float8_e4m3fnuz"),
     DType("f8E5M2FNUZ", 1, "f", 20, 0, 28, "float8_e5m2fnuz"),
+    DType("i2", 1, "i", 26, 30, 31, "int2"),
+    DType("ui2", 1, "u", 25, 31, 32, "uint2"),
+    DType("f4E2M1FN", 1, "f", 23, 39, 40, "float4_e2m1fn"),
+    DType("f8E8M0FNU", 1, "f", 24, 36, 37, "float8_e8m0fnu"),
     DType("complex<f32>", 8, "c", 14, 16, 16, "complex64"),
     DType("complex<f64>", 16, "c", 15, 17, 17, "complex128"),
 )
+NARROW = {"i4": 4, "ui4": 4, "f4E2M1FN": 4, "i2": 2, "ui2": 2}
 BY_NAME = {t.name: t for t in TABLE}
 BY_ONNX = {t.onnx: t for t in TABLE}
 BY_GE_PROTO = {t.ge_proto: t for t in TABLE if t.ge_proto}
@@ -102,6 +112,8 @@ def _xdsl_types() -> dict[str, Attribute]:
         "f8E5M2": b.Float8E5M2Type(),
         "f8E4M3FNUZ": b.Float8E4M3FNUZType(),
         "f8E5M2FNUZ": b.Float8E5M2FNUZType(),
+        "f4E2M1FN": b.Float4E2M1FNType(),
+        "f8E8M0FNU": b.Float8E8M0FNUType(),
         "complex<f32>": b.ComplexType(b.f32),
         "complex<f64>": b.ComplexType(b.f64),
     }

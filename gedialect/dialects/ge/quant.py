@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
-from gedialect.dialects.ge.base import INT, TENSOR, Attrs, FusionClass, GeOp, Results
+from gedialect.dialects.ge.base import BOOL, INT, STR, TENSOR, Attrs, FusionClass, GeOp, Results
+from gedialect.dialects.ge.given import one_of
 from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shapes import mismatch, normalize_axis
 from gedialect.errors import UnsupportedError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 def limits(dtype: DType) -> tuple[int, int]:
     """Smallest and largest value of a quantised integer type; GE1203 for other types."""
-    if not dtype.is_int or dtype.name not in ("i4", "ui4", "i8", "ui8", "i16", "ui16", "i32"):
+    if not dtype.is_int or dtype.name not in ("i2", "ui2", "i4", "ui4", "i8", "ui8", "i16", "ui16", "i32"):
         raise UnsupportedError(f"quantisation to {dtype} is not supported", code="GE1203", hint="use i8 or ui8")
     bits = int(dtype.name.lstrip("ui"))
     return (0, 2**bits - 1) if dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
@@ -195,3 +196,43 @@ class DynamicQuantizeOp(GeOp):
         zero = b.minimum(b.maximum(b.round(b.div(b.neg(low), scale)), 0.0), 255.0)
         y = b.minimum(b.maximum(b.add(b.round(b.div(x, scale)), zero), 0.0), 255.0)
         return b.cast(y, dtypes.UI8), scale, b.cast(zero, dtypes.UI8)
+
+
+@irdl_op_definition
+class CastScaleOp(GeOp):
+    """x >= 0 as a power of two (f8E8M0FNU): of the next ones the upper, lower or nearest, by ``round_mode``.
+
+    Infinity and NaN become NaN; with ``saturate`` values beyond 2^127 become that, else NaN. Zero becomes 2^-127.
+    """
+
+    name = "ge.cast_scale"
+    GE_TYPES: ClassVar = ()
+    x = operand_def(TENSOR)
+    saturate = prop_def(BOOL)
+    round_mode = prop_def(STR)
+    y = result_def(TENSOR)
+
+    @classmethod
+    def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
+        (x,) = operands
+        one_of(attrs, "round_mode", ("up", "down", "nearest"))
+        if not x.dtype.is_float:
+            raise mismatch(f"{cls.name} takes floats, not {x.dtype}")
+        return [x.with_dtype(dtypes.BY_NAME["f8E8M0FNU"])]
+
+    @staticmethod
+    def evaluate(attrs: Attrs, *operands: Any) -> Results:
+        bits = np.asarray(operands[0].astype(np.float32)).view(np.uint32)
+        exponent = (bits >> 23 & 0xFF).astype(np.int32)
+        fraction = bits & 0x7FFFFF
+        if attrs.round_mode == "up":
+            more = fraction > 0
+        elif attrs.round_mode == "nearest":  # a tie goes up, but for the smallest
+            more = (fraction > 0x400000) | ((fraction == 0x400000) & (exponent > 0))
+        else:
+            more = np.zeros(bits.shape, bool)
+        special = exponent == 0xFF
+        y = exponent + (more & ~special)
+        if attrs.saturate:
+            y = np.where(special, y, np.minimum(y, 0xFE))
+        return y.astype(np.uint8).view(dtypes.BY_NAME["f8E8M0FNU"].numpy)

@@ -120,8 +120,8 @@ class TensorReader:
         if any(d < 0 for d in dims):
             raise GeError(f"{what} has a negative size: {list(dims)}", code="GE1009")
         spec = check_size(Spec(dtype, dims), what)
-        packed = dtype.name in ("i4", "ui4")
-        nbytes = (spec.size + 1) // 2 if packed else spec.nbytes
+        packed = dtype.bits < 8
+        nbytes = -(-spec.size * dtype.bits // 8) if packed else spec.nbytes
 
         def wrong(length: int, unit: str = "bytes") -> GeError:
             return GeError(
@@ -176,11 +176,16 @@ class TensorReader:
 
 def _from_raw(raw: bytes | memoryview, spec: Spec, packed: bool) -> Array:
     if packed:
+        bits = spec.dtype.bits
         data = np.frombuffer(raw, np.uint8)
-        nibbles = np.stack([data & 15, data >> 4], axis=-1).reshape(-1)[: spec.size]
-        if spec.dtype.name == "i4":
-            nibbles = ((nibbles ^ 8).astype(np.int8) - 8).astype(np.int8)
-        return nibbles.astype(spec.dtype.numpy).reshape(spec.shape)
+        parts = np.stack([data >> shift & (1 << bits) - 1 for shift in range(0, 8, bits)], axis=-1)
+        parts = parts.reshape(-1)[: spec.size].reshape(spec.shape)
+        if spec.dtype.is_float:  # ml_dtypes keeps the bits in the low end of a byte
+            return parts.view(spec.dtype.numpy)
+        if spec.dtype.kind == "i":
+            top = 1 << bits - 1
+            return ((parts ^ top).astype(np.int8) - top).astype(spec.dtype.numpy)
+        return parts.astype(spec.dtype.numpy)
     if spec.dtype.kind == "b":
         return (np.frombuffer(raw, np.uint8) != 0).reshape(spec.shape)
     return np.frombuffer(raw, spec.dtype.numpy).reshape(spec.shape)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
 from gedialect.errors import GeError, UnsupportedError
 from gedialect.frontends.onnx.context import Context, Node
 from gedialect.frontends.onnx.ops.windows import DATA_FORMAT, Window, padded_window, same_pads
@@ -20,25 +23,26 @@ def _kernel(ctx: Context, node: Node, w: Value) -> list[int]:
     return kernel
 
 
-def convolution(ctx: Context, node: Node, x: Value, w: Value, bias: Value | None) -> Value:
-    """``x`` convolved by ``w`` with the attributes of the node."""
+Maker: TypeAlias = "Callable[[Value, Value, Value | None, dict[str, Any]], Value]"
+
+
+def convolution(ctx: Context, node: Node, x: Value, w: Value, bias: Value | None, make: Maker | None = None) -> Value:
+    """``x`` convolved by ``w`` with the attributes of the node; ``make`` builds it from x, w, bias and attributes."""
     x, window = padded_window(ctx, node, x, _kernel(ctx, node, w), 0)
     groups = node.int("group", 1)
     flat = len(window.ksize) == 1
     if flat:
         window = window.widened()
         x, w = ctx("unsqueeze", x, axes=[2]), ctx("unsqueeze", w, axes=[2])
-    y = ctx(
-        _mnemonic(window, "conv2d", "conv3d"),
-        x,
-        w,
-        bias,
-        strides=window.strides,
-        pads=window.pads,
-        dilations=window.dilations,
-        groups=groups,
-        data_format=DATA_FORMAT[len(window.ksize) + 2],
-    )
+    attrs: dict[str, Any] = {
+        "strides": window.strides,
+        "pads": window.pads,
+        "dilations": window.dilations,
+        "groups": groups,
+        "data_format": DATA_FORMAT[len(window.ksize) + 2],
+    }
+    mnemonic = _mnemonic(window, "conv2d", "conv3d")
+    y = ctx(mnemonic, x, w, bias, **attrs) if make is None else make(x, w, bias, attrs)
     return ctx("squeeze", y, axes=[2]) if flat else y
 
 
@@ -75,12 +79,6 @@ def shifted(ctx: Context, x: Value, zero: Value | None, axis: int | None = None)
 def unsqueezed(ctx: Context, x: Value, axes: list[int]) -> Value:
     """``ge.unsqueeze``."""
     return ctx("unsqueeze", x, axes=axes)
-
-
-@onnx_op("ConvInteger", since=10)
-def conv_integer(ctx: Context, node: Node) -> Value:
-    x = shifted(ctx, node.input(0), node.optional(2))
-    return convolution(ctx, node, x, shifted(ctx, node.input(1), node.optional(3), 0), None)
 
 
 @onnx_op("ConvTranspose")

@@ -12,6 +12,7 @@ from gedialect.frontends.onnx.context import Context, Node
 from gedialect.frontends.onnx.registry import Converter, add, onnx_op
 from gedialect.frontends.onnx.values import Value, dtype_of
 from gedialect.ir import dtypes
+from gedialect.ir.dtypes import DType
 
 UNARY = {
     **{op: op.lower() for op in "Relu Selu Sigmoid Tanh Softsign Softplus Erf Mish Abs Neg Exp Log Sqrt".split()},
@@ -204,8 +205,9 @@ def where(ctx: Context, node: Node) -> Value:
     return ctx("select", node.input(0), node.input(1), node.input(2))
 
 
-LARGEST_F8 = {"f8E4M3FN": 448.0, "f8E4M3FNUZ": 240.0, "f8E5M2": 57344.0, "f8E5M2FNUZ": 57344.0}
-"""Finite maxima: what a saturating cast gives instead of infinity or NaN (onnx/docs, "Float stored in 8 bits")."""
+LARGEST = {"f8E4M3FN": 448.0, "f8E4M3FNUZ": 240.0, "f8E5M2": 57344.0, "f8E5M2FNUZ": 57344.0, "f4E2M1FN": 6.0}
+"""Finite maxima: what a saturating cast gives instead of infinity or NaN (onnx/docs, "Float stored in 8 bits").
+f4E2M1FN has neither, its casts always saturate."""
 
 
 @onnx_op("Cast")
@@ -221,10 +223,16 @@ def cast(ctx: Context, node: Node) -> Value:
 
 
 def _cast(ctx: Context, node: Node, x: Value, to: int) -> Value:
-    dtype = dtype_of(to)
-    largest = LARGEST_F8.get(dtype.name)
+    return cast_to(ctx, x, dtype_of(to), bool(node.int("saturate", 1)), node.str("round_mode", "up"))
+
+
+def cast_to(ctx: Context, x: Value, dtype: DType, saturate: bool, round_mode: str = "up") -> Value:
+    """``x`` as ``dtype``; ``saturate`` and ``round_mode`` matter for narrow floats."""
     source = ctx.dtype(x)
-    if largest is not None and source.is_float and source.itemsize > 1 and node.int("saturate", 1):
+    if dtype.name == "f8E8M0FNU" and source.is_float and source is not dtype:
+        return ctx("cast_scale", x, saturate=saturate, round_mode=round_mode)
+    largest = LARGEST.get(dtype.name)
+    if largest is not None and source.is_float and source.itemsize > 1 and (saturate or dtype.name == "f4E2M1FN"):
         x = ctx("clip", x, ctx.scalar_like(x, -largest), ctx.scalar_like(x, largest))
     return ctx.cast(x, dtype)
 
