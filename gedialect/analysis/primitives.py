@@ -15,6 +15,7 @@ from gedialect.dialects.ge.builder import GeBuilder
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.fusion import YieldOp
 from gedialect.dialects.ge.shapes import broadcast
+from gedialect.errors import UnsupportedError
 from gedialect.ir.dtypes import BY_NAME
 from gedialect.ir.spec import spec_of
 
@@ -35,7 +36,13 @@ def expand_all(block: Block, keep: Operation | None = None) -> None:
         if not isinstance(op, GeOp) or op is keep or op.PRIMITIVE is not None or not type(op).has_expansion():
             continue
         builder = GeBuilder(InsertPoint.before(op), op.location)
-        expanded = type(op).expand(builder, op.attrs(), *op.operand_groups())
+        try:
+            expanded = type(op).expand(builder, op.attrs(), *op.operand_groups())
+        except UnsupportedError:  # no such form for these attributes
+            for new in reversed(builder.created):
+                new.detach()
+                new.erase()
+            continue
         values = cast("tuple[SSAValue, ...]", expanded) if isinstance(expanded, tuple) else (expanded,)
         for old, new in zip(op.results, values, strict=True):
             old.replace_all_uses_with(new)

@@ -29,6 +29,8 @@ from lowering.kernels.builder import Affine, Arg, KernelBuilder, TileRef
 from lowering.kernels.tiles import deal, gm_view, split_axes
 
 Scalar = int | float | bool
+BURST = 32
+"""Bytes moved at once: shorter rows waste the rest."""
 
 
 @dataclass(frozen=True)
@@ -236,6 +238,8 @@ def lower(fusion: FusionOp, name: str, kernel: KernelAttr, target: Target) -> Ke
             spec = spec_of(fusion.results[move.result].type)
             if isinstance(move, Copy):
                 _copy(k, move.collapsed(), spec, elements)
+            elif _narrow(move, spec, target):
+                _pick(k, move, spec, spec_of(fusion.operands[move.index].type), elements)
             else:
                 _fetch(k, move, spec, spec_of(fusion.operands[move.index].type), elements)
     return k.finish()
@@ -263,6 +267,32 @@ def _copy(k: KernelBuilder, move: Copy, spec: Spec, elements: int) -> None:
         k.store(target, t.broadcast(size) if narrow != list(size) else t)
 
     deal(k, shape, tile, body)
+
+
+def _narrow(move: Gather, spec: Spec, target: Target) -> bool:
+    """Whether rows are shorter than a burst, come from many slabs, and slabs fit on the chip: then elements are
+    picked there."""
+    width = move.width * spec.dtype.itemsize
+    slab = 2 * (move.rows + move.count) * width + 8 * move.count
+    return width < BURST and move.outer > 1 and slab <= target.size("ub") // 2
+
+
+def _pick(k: KernelBuilder, move: Gather, spec: Spec, index: Spec, elements: int) -> None:
+    """The same elements of every slab [rows, width]: slabs are loaded whole, rows last."""
+    ids = k.alloc("ub", (move.count,), index.dtype, name="ids")
+    k.load(ids, k.gm(f"x{move.index}").view(0, (move.count,)))
+    slab, picked = move.rows * move.width, move.count * move.width
+    room = max(1, elements // (slab + picked))
+
+    def body(at: Sequence[Affine], size: Sequence[int], buffers: int) -> None:
+        (n,) = size
+        x = k.alloc("ub", (n, move.width, move.rows), spec.dtype, buffers=buffers, name="x")
+        k.load(x, k.gm(f"x{move.table}").view(at[0] * slab, x.shape, (slab, 1, move.width)))
+        y = k.alloc("ub", (n, move.width, move.count), spec.dtype, buffers=buffers, name="y")
+        k.vgather_elems(y, x, ids.broadcast(y.shape))
+        k.store(k.gm(f"y{move.result}").view(at[0] * picked, y.shape, (picked, 1, move.width)), y)
+
+    deal(k, (move.outer,), (min(room, move.outer),), body)
 
 
 def _fetch(k: KernelBuilder, move: Gather, spec: Spec, index: Spec, elements: int) -> None:

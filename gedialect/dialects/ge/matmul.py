@@ -21,8 +21,10 @@ from gedialect.dialects.ge.convolve import einsum, einsum_shape, matmul, product
 from gedialect.dialects.ge.layouts import channel_axis
 from gedialect.dialects.ge.nn import check_bias
 from gedialect.dialects.ge.numeric import np, widen
+from gedialect.dialects.ge.quant import limits
 from gedialect.dialects.ge.shapes import broadcast, mismatch, same_dtype
 from gedialect.errors import GeError
+from gedialect.ir.dtypes import F32
 from gedialect.ir.spec import DYNAMIC, Spec
 
 if TYPE_CHECKING:
@@ -127,9 +129,24 @@ class QuantMatmulOp(GeOp):
             y = y + offset.astype(np.float32)
         out = attrs.dtype
         if out.is_int:
-            limits = np.iinfo(out.numpy)
-            y = np.clip(np.rint(y), limits.min, limits.max)
+            y = np.clip(np.rint(y), *limits(out))
         return y.astype(out.numpy)
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        x1, x2, scale, offset, bias = operands
+        integer = bias is not None and not b.spec(bias).dtype.is_float
+        flags = {"transpose_x1": attrs.transpose_x1, "transpose_x2": attrs.transpose_x2}
+        y = b.cast(b.matmul(x1, x2, bias if integer else None, **flags), F32)
+        if bias is not None and not integer:
+            y = b.add(y, b.cast(bias, F32))
+        y = b.mul(y, b.cast(scale, F32))
+        if offset is not None:
+            y = b.add(y, b.cast(offset, F32))
+        if attrs.dtype.is_int:
+            low, high = limits(attrs.dtype)
+            y = b.minimum(b.maximum(b.round(y), float(low)), float(high))
+        return b.cast(y, attrs.dtype)
 
 
 @irdl_op_definition

@@ -177,3 +177,17 @@ def test_chunks_of_two_reduced_axes() -> None:
     outputs = Executable.from_om(emitter.build({})).run(inputs, sanitize=True)
     for name, want in expected.items():
         compare(outputs[name], want, name)
+
+
+@pytest.mark.parametrize(("shape", "axis"), [("70x30x40", 2), ("70x30x40x3", 2), ("3x20000", 1), ("5x7", 1)])
+def test_gather_of_rows_shorter_than_a_burst(shape: str, axis: int) -> None:
+    import numpy as np
+
+    sizes = [int(d) for d in shape.split("x")]
+    result = "x".join(str(11 if i == axis else d) for i, d in enumerate(sizes))
+    text = f"""func.func @main(%x: tensor<{shape}xf32> {{ge.name = "x"}}, %i: tensor<11xi32> {{ge.name = "i"}}) -> tensor<{result}xf32> {{
+      %y = ge.gather(%x, %i) {{axis = {axis}, batch_dims = 0}} : (tensor<{shape}xf32>, tensor<11xi32>) -> tensor<{result}xf32>
+      func.return %y : tensor<{result}xf32> }}"""
+    rng = np.random.default_rng(0)
+    at = rng.integers(-sizes[axis], sizes[axis], 11).astype(np.int32)
+    check_levels(text, ("O0", "O2"), inputs={"x": rng.normal(size=sizes).astype(np.float32), "i": at})
