@@ -35,10 +35,12 @@ class FoldControlPass(ModulePass):
     rounds: int = ROUNDS
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        from gedialect.transforms._propagate import functions
+        from gedialect.transforms._propagate import functions, propagate
 
         for function in functions(op):
-            count(ctx, self.name, "folded", fold_control(function.body.block, self.rounds))
+            if folded := fold_control(function.body.block, self.rounds):
+                count(ctx, self.name, "folded", folded)
+                propagate(function, infer=False, folding=False)  # the types of the results may be narrower
 
 
 def fold_control(block: Block, rounds: int = ROUNDS) -> int:
