@@ -31,8 +31,10 @@ from gedialect.analysis.fusibility import (
 )
 from gedialect.dialects.ge.attrs import SplatAttr
 from gedialect.dialects.ge.base import FusionClass, GeOp
+from gedialect.dialects.ge.builder import GeBuilder
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.fusion import FusionOp, YieldOp
+from gedialect.dialects.ge.shape import ReshapeOp, SplitOp
 from gedialect.ir.access import Access
 from gedialect.ir.sources import merge_ops
 from gedialect.ir.spec import spec_of
@@ -51,7 +53,69 @@ class GroupKernelsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
+                if self.fuse:
+                    _splits_as_slices(function.body.block)
                 _Grouping(function.body.block, self.fuse).run()
+
+
+def _splits_as_slices(block: Block) -> None:
+    """A split whose pieces are each moved or multiplied by one op becomes slices, which those ops do themselves.
+
+    Pieces that are taken apart into heads first, [..., n d] -> [..., n, d], become slices of all the heads.
+    """
+    for op in list(block.ops):
+        if isinstance(op, SplitOp) and kernel_kind(op) is not None:
+            axis: int = op.attrs().split_dim % len(op.attrs().shape)
+            last = axis == len(op.attrs().shape) - 1
+            pieces = [r for r in op.results if r.first_use is not None]
+            views = [_heads_view(r) for r in pieces] if last else []
+            sizes = {spec_of(v.type).shape[-1] for v in views if v is not None}
+            if views and None not in views and len(sizes) == 1:
+                _slices(op, axis, [v for v in views if v is not None], sizes.pop())
+            elif all(_read_once(r) for r in pieces):
+                _slices(op, axis, pieces, None)
+
+
+def _slices(op: SplitOp, axis: int, pieces: list[SSAValue], d: int | None) -> None:
+    """Replace ``pieces``, the used results of a split or (with ``d``) their views as heads, by slices."""
+    builder = GeBuilder(InsertPoint.before(op), op.location)
+    used = [r for r in op.results if r.first_use is not None]
+    x, at, n = op.operands[0], 0, 0
+    if d is not None:
+        shape = spec_of(x.type).shape
+        x = builder.reshape(x, shape=(*shape[:-1], shape[-1] // d, d))
+    for result, size in zip(op.results, op.attrs().size_splits, strict=True):
+        step = size // (d or 1)
+        if result in used:
+            piece: SSAValue = builder.slice(x, begin=[at], end=[at + step], axes=[axis], strides=[1])
+            piece.name_hint = pieces[n].name_hint
+            pieces[n].replace_all_uses_with(piece)
+            n += 1
+        at += step
+    for value in [*(pieces if d is not None else []), op.results[0]]:
+        assert isinstance(value.owner, Operation)
+        value.owner.detach()
+        value.owner.erase()
+
+
+def _heads_view(value: SSAValue) -> SSAValue | None:
+    """``value`` [..., n d] as [..., n, d], if a view of that form is all that reads it, for an op that can move it."""
+    user = value.get_user_of_unique_use()
+    if not isinstance(user, ReshapeOp) or not _read_once(user.results[0]):
+        return None
+    whole, split = spec_of(value.type).shape, spec_of(user.results[0].type).shape
+    same = len(split) == len(whole) + 1 and split[:-2] == whole[:-1] and split[-2] * split[-1] == whole[-1]
+    return user.results[0] if same else None
+
+
+def _read_once(value: SSAValue) -> bool:
+    """Whether one op reads ``value``, and can do so by strides."""
+    user = value.get_user_of_unique_use()
+    return (
+        user is not None
+        and user.name in ("ge.transpose", "ge.concat", "ge.matmul")
+        and kernel_kind(user) is not None
+    )
 
 
 class _Grouping:
@@ -182,6 +246,8 @@ class _Grouping:
             following = [u.operation for u in op.results[0].uses]
             if len(following) != 1 or following[0] not in inside or not _moves(following[0]):
                 return op, access
+            if following[0].name == "ge.concat":
+                return op, access  # which reads each piece by itself
             op = following[0]
 
     def _absorb_write(self, op: Operation) -> None:

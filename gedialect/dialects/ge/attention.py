@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.irdl import (
@@ -119,24 +120,21 @@ class AttentionOp(GeOp):
         """Two products around a softmax. Heads that share a key read it in place, without copies of it."""
         query, key, value, shift, mask = operands
         heads, groups = attrs.num_heads, attrs.num_key_value_heads
-        if key is None:
-            d = b.spec(query).shape[-1] // (heads + 2 * groups)
-            ends = (0, heads * d, (heads + groups) * d, (heads + 2 * groups) * d)
-            query, key, value = (_columns(b, query, ends[i], ends[i + 1]) for i in range(3))
         layout, share = attrs.input_layout, heads // groups
+        if key is None:
+            query, key, value = _parts(b, query, heads, groups)
+            layout = "BSND"
         size, _, sq, d = _sizes(layout, b.spec(query), heads)
         sk, dv = _sizes(layout, b.spec(key), groups)[2], _sizes(layout, b.spec(value), groups)[3]
-        k, v = _heads(b, layout, key, groups), _heads(b, layout, value, groups)
         if share == 1:
-            q = _heads(b, layout, query, heads)
-        elif sq == 1:  # heads that share a key are rows of one product
-            q = b.reshape(query, shape=(size, groups, share, d))
+            q, k, v = (_heads(b, layout, x, heads) for x in (query, key, value))
+        elif layout == "BNSD" or sq == 1:  # heads that share a key are rows of one product
+            q = b.reshape(query, shape=(size, groups, share * sq, d))
+            k, v = (_heads(b, layout, x, groups) for x in (key, value))
         else:
-            if layout == "BNSD":
-                q = b.reshape(query, shape=(size, groups, share, sq, d))
-            else:
-                q = b.transpose(b.reshape(query, shape=(size, sq, groups, share, d)), perm=(0, 2, 3, 1, 4))
-            k, v = b.reshape(k, shape=(size, groups, 1, sk, d)), b.reshape(v, shape=(size, groups, 1, sk, dv))
+            q = b.transpose(b.reshape(query, shape=(size, sq, groups, share, d)), perm=(0, 2, 3, 1, 4))
+            k = b.transpose(b.reshape(key, shape=(size, sk, groups, 1, d)), perm=(0, 2, 3, 1, 4))
+            v = b.transpose(b.reshape(value, shape=(size, sk, groups, 1, dv)), perm=(0, 2, 3, 1, 4))
         product = b.matmul(q, k, transpose_x1=False, transpose_x2=True)
         scores = product if share == 1 else b.reshape(product, shape=(size, heads, sq, sk))
         if attrs.scale != 1.0:
@@ -182,8 +180,13 @@ def _bnsd(attrs: Attrs, x: Array, heads: int) -> Array:
     return x if attrs.input_layout == "BNSD" else x.transpose(0, 2, 1, 3)
 
 
-def _columns(b: GeBuilder, x: SSAValue, begin: int, end: int) -> SSAValue:
-    return b.slice(x, None, None, None, begin=[begin], end=[end], axes=[b.spec(x).rank - 1], strides=[1])
+def _parts(b: GeBuilder, x: SSAValue, heads: int, groups: int) -> list[SSAValue]:
+    """Query, key and value [B, S, N, D] of a merged projection: whole heads, so that readers can move them."""
+    size, sequence, columns = b.spec(x).shape
+    total = heads + 2 * groups
+    split = b.reshape(x, shape=(size, sequence, total, columns // total))
+    ends = (0, heads, heads + groups, total)
+    return [b.slice(split, None, None, None, begin=[i], end=[j], axes=[2], strides=[1]) for i, j in pairwise(ends)]
 
 
 def _heads(b: GeBuilder, layout: str, x: SSAValue, heads: int) -> SSAValue:
