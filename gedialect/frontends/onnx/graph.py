@@ -109,8 +109,10 @@ class Importer:
             if value.name in scope:
                 raise GeError(f"two inputs are named {value.name!r}", code="GE1007")
             if value.type.WhichOneof("value") in ("sequence_type", "optional_type"):
-                self._value_argument(value, scope, shapes, types, attrs)
-                continue
+                if not _holds_tensor(value) or value.name not in shapes:
+                    self._value_argument(value, scope, shapes, types, attrs)
+                    continue
+                value = onnx.ValueInfoProto(name=value.name, type=value.type.optional_type.elem_type)
             spec, dims, dtype = spec_of_tensor_type(value)
             if value.name in shapes:
                 given = tuple(shapes[value.name])
@@ -144,7 +146,7 @@ class Importer:
     ) -> None:
         """An input that is a sequence or may be missing."""
         if value.name in shapes:
-            raise GeError(f"input {value.name!r} is a sequence or optional and has no shape", code="GE1004")
+            raise GeError(f"input {value.name!r} is a sequence and has no shape", code="GE1004")
         kind = value.type
         while kind.WhichOneof("value") in ("sequence_type", "optional_type"):
             kind = (kind.sequence_type if kind.HasField("sequence_type") else kind.optional_type).elem_type
@@ -269,6 +271,11 @@ class Importer:
         if may_wait and self.waiting and any(unknown(v) for v in values) and takes_operands(ctx, before):
             return defer(ctx, node, node.version)
         return values
+
+
+def _holds_tensor(value: onnx.ValueInfoProto) -> bool:
+    """Whether an input is an optional tensor, which is there if its shape is given."""
+    return value.type.HasField("optional_type") and value.type.optional_type.elem_type.HasField("tensor_type")
 
 
 def _resolve(proto: NodeProto, outer: Attributes) -> dict[str, AttributeProto]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gedialect.errors import GeError, UnsupportedError
-from gedialect.frontends.onnx.context import Context, Node
+from gedialect.errors import GeError
+from gedialect.frontends.onnx.context import Context, LateError, Node
 from gedialect.frontends.onnx.registry import onnx_op
 from gedialect.frontends.onnx.values import Value
 from gedialect.ir import dtypes
@@ -68,7 +68,7 @@ def slice_(ctx: Context, node: Node) -> Value:
     x, begin, end = node.input(0), node.input(1), node.input(2)
     count = ctx.shape(begin)[0] if ctx.rank(begin) == 1 else DYNAMIC
     if count == DYNAMIC:
-        raise UnsupportedError("a slice over an unknown number of axes is not supported", code="GE1205")
+        raise LateError("the number of axes of a slice is computed at run time", code="GE1205")
     axes = node.optional(3)
     axis_list = list(range(count)) if axes is None else ctx.need_ints(axes, "axes")
     axis_list = [ctx.axis(a, ctx.rank(x)) for a in axis_list]
@@ -117,7 +117,7 @@ def pad(ctx: Context, node: Node) -> Value:
     axes = node.optional(3)
     if pads is None:
         if axes is not None:
-            raise UnsupportedError("pads known only at run time, with axes, are not supported", code="GE1205")
+            raise LateError("pads with axes are computed at run time", code="GE1205")
         if value is None:
             value = ctx.scalar_like(x, 0)
         return ctx("pad", x, node.input(1), value, mode=node.str("mode", "constant"))

@@ -1,0 +1,321 @@
+"""Models whose sizes and branches come from data, against onnxruntime (graph optimisation off)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import gedialect
+from gedialect.api.segments import CACHE_SIZE
+from gedialect.errors import GeError
+
+F32, I64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+
+
+def info(name: str, dtype: int, shape: Sequence[int | str | None] | None) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+def node(op: str, inputs: Sequence[str], outputs: Sequence[str], **attrs: Any) -> onnx.NodeProto:
+    return helper.make_node(op, list(inputs), list(outputs), name=f"n_{outputs[0]}", **attrs)
+
+
+def model(
+    nodes: Sequence[onnx.NodeProto],
+    inputs: Mapping[str, Any],
+    outputs: Sequence[str],
+    weights: Mapping[str, Any] = {},
+    opset: int = 21,
+) -> onnx.ModelProto:
+    infos = [info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for n, v in inputs.items()]
+    graph = helper.make_graph(
+        list(nodes),
+        "g",
+        infos,
+        [onnx.ValueInfoProto(name=o) for o in outputs],
+        [numpy_helper.from_array(np.asarray(v), n) for n, v in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def reference(m: onnx.ModelProto, inputs: Mapping[str, Any]) -> list[Any]:
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    return ort.InferenceSession(m.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(
+        None, dict(inputs)
+    )
+
+
+def same(got: Any, want: Any) -> None:
+    if isinstance(want, list):
+        assert isinstance(got, list)
+        assert len(got) == len(want)
+        for g, w in zip(got, want, strict=True):
+            same(g, w)
+        return
+    assert got.dtype == want.dtype
+    assert got.shape == want.shape
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+def agrees(m: onnx.ModelProto, *runs: Mapping[str, Any]) -> Any:
+    executable = gedialect.compile(m)
+    for inputs in runs:
+        got = executable.run(inputs, sanitize=True)
+        for g, w in zip(got.values(), reference(m, inputs), strict=True):
+            same(g, w)
+    return executable
+
+
+X = np.random.default_rng(0).standard_normal((2, 6)).astype(np.float32)
+
+
+# ---------------------------------------------------------------------- sizes
+@pytest.mark.parametrize(
+    ("op", "operands", "others", "attrs"),
+    [
+        ("Reshape", [[3, 4]], [[4, 3], [-1, 2], [0, -1, 2]], {}),
+        ("Expand", [[3, 2, 6]], [[1, 1], [2, 1]], {}),
+        ("Tile", [[2, 3]], [[1, 1], [0, 2]], {}),
+        ("Slice", [[0, 1], [2, 5]], [], {}),
+        ("Slice", [[5], [-7], [1], [-2]], [], {}),
+        ("Pad", [[1, 0, 0, 2]], [[0, 0, 0, 0], [-1, 0, 0, 1]], {}),
+        ("Unsqueeze", [[0]], [[2], [-1]], {}),
+        ("ReduceSum", [[1]], [[0]], {"keepdims": 0}),
+        ("Split", [[2, 4]], [[5, 1], [6, 0]], {"axis": 1}),
+        ("CumSum", [np.array(1)], [np.array(0)], {}),
+        ("Trilu", [np.array(1)], [np.array(-1)], {}),
+    ],
+)
+def test_parameters_computed_at_run_time(op: str, operands: list[Any], others: list[Any], attrs: dict[str, Any]):
+    """The parameter goes through an addition, so that it is no input; the result is read by a kernel."""
+    names = [f"p{i}" for i in range(len(operands))]
+    outputs = ["y", "y2"] if op == "Split" else ["y"]
+    nodes = [
+        node("Relu", ["x"], ["r"]),
+        *(node("Add", [n, "zero"], [f"{n}_sum"]) for n in names),
+        node(op, ["r", *(f"{n}_sum" for n in names)], outputs, **attrs),
+        node("Neg", ["y"], ["z"]),
+    ]
+    arrays = {n: np.asarray(v, np.int64) for n, v in zip(names, operands, strict=True)}
+    runs = [{"x": X, **arrays}, *({"x": X, "p0": np.asarray(o, np.int64)} for o in others)]
+    for inputs in runs:  # the length of a parameter may be another
+        m = model(nodes, inputs, ["z", "r"], {"zero": np.array(0)})
+        executable = agrees(m, inputs)
+        assert executable.report.kernels > 0
+
+
+def test_one_compilation_per_deciding_value():
+    nodes = [node("Tile", ["x", "n"], ["t"]), node("Exp", ["t"], ["y"])]
+    runs = [{"x": X, "n": np.array([1, i])} for i in (1, 2, 1, 2, 3)]
+    executable = agrees(model(nodes, runs[0], ["y"]), *runs)
+    assert executable.variants == 1 + 3
+    assert executable.report.segments == 1
+    assert executable.report.variants == 4
+
+
+def test_at_most_so_many_are_kept():
+    nodes = [node("Tile", ["x", "n"], ["y"])]
+    x = np.ones((1,), np.float32)
+    executable = gedialect.compile(model(nodes, {"x": x, "n": np.array([1])}, ["y"]))
+    for i in range(1, CACHE_SIZE + 10):
+        assert executable.run({"x": x, "n": np.array([i])})["y"].shape == (i,)
+    assert executable.variants == CACHE_SIZE
+
+
+def test_what_data_counts():
+    """Sizes from nonzero; the arithmetic on them decides the sizes after it."""
+    nodes = [
+        node("Greater", ["x", "zero"], ["positive"]),
+        node("NonZero", ["positive"], ["at"]),
+        node("Transpose", ["at"], ["rows"], perm=[1, 0]),
+        node("GatherND", ["x", "rows"], ["picked"]),
+        node("Shape", ["picked"], ["shape"]),
+        node("Concat", ["shape", "one"], ["column"], axis=0),
+        node("Reshape", ["picked", "column"], ["tall"]),
+        node("MatMul", ["tall", "w"], ["y"]),
+    ]
+    weights = {"zero": np.float32(0), "one": np.array([1]), "w": np.ones((1, 3), np.float32)}
+    m = model(nodes, {"x": X}, ["y"], weights)
+    executable = agrees(m, {"x": X}, {"x": -X}, {"x": np.abs(X)}, {"x": -np.abs(X)})
+    assert [e["op"] for e in executable.report.host_ops] == ["ge.nonzero"] or executable.report.host_ops
+
+
+def test_sizes_of_inputs_open_as_well():
+    nodes = [node("NonZero", ["x"], ["at"]), node("Cast", ["at"], ["f"], to=F32), node("Exp", ["f"], ["y"])]
+    m = model(nodes, {}, ["y"])
+    m.graph.input.append(info("x", F32, ["n"]))
+    agrees(m, {"x": np.array([0, 1, 2], np.float32)}, {"x": np.zeros(4, np.float32)})
+
+
+def test_an_om_cannot_hold_it(tmp_path):
+    nodes = [node("NonZero", ["x"], ["at"]), node("Neg", ["at"], ["y"])]
+    executable = gedialect.compile(model(nodes, {"x": X}, ["y"]))
+    for do in (lambda: executable.save(tmp_path / "m.om"), lambda: executable.report):
+        with pytest.raises(GeError) as caught:
+            do()
+        assert caught.value.code == "GE1014"
+        assert "ge.nonzero (node n_at)" in caught.value.message
+
+
+def test_a_parameter_that_does_not_fit_names_its_node():
+    m = model([node("Reshape", ["x", "s"], ["y"])], {"x": X, "s": np.array([5, 5])}, ["y"])
+    with pytest.raises(GeError) as caught:
+        gedialect.compile(m).run({"x": X, "s": np.array([5, 5])})
+    assert caught.value.code == "GE1005"
+    assert "n_y" in str(caught.value)
+
+
+# ---------------------------------------------------------------------- control flow
+def branches(then_nodes: Sequence[onnx.NodeProto], else_nodes: Sequence[onnx.NodeProto]) -> dict[str, Any]:
+    return {
+        f"{name}_branch": helper.make_graph(list(nodes), name, [], [onnx.ValueInfoProto(name=nodes[-1].output[0])])
+        for name, nodes in (("then", then_nodes), ("else", else_nodes))
+    }
+
+
+def test_branches_of_different_shapes():
+    nodes = [
+        node("ReduceSum", ["x"], ["sum"], keepdims=0),
+        node("Greater", ["sum", "zero"], ["c"]),
+        node("If", ["c"], ["z"], **branches([node("Relu", ["x"], ["a"])], [node("ReduceMax", ["x"], ["b"])])),
+        node("Exp", ["z"], ["y"]),
+    ]
+    m = model(nodes, {"x": X}, ["y"], {"zero": np.float32(0)})
+    agrees(m, {"x": np.abs(X)}, {"x": -np.abs(X)}, {"x": np.abs(X)})
+
+
+def loop(body: Sequence[onnx.NodeProto], carried: Mapping[str, str], scans: Sequence[str] = ()) -> onnx.GraphProto:
+    inputs = [info("i", I64, []), info("go_in", BOOL, []), *(info(n, F32, None) for n in carried)]
+    outputs = [onnx.ValueInfoProto(name=n) for n in ("go", *carried.values(), *scans)]
+    return helper.make_graph(list(body), "body", inputs, outputs)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 5, 40])
+def test_a_loop_until_data_says_so(rounds: int):
+    """while |a| < limit: a *= 1.5, at most ``rounds`` times; the a of each round are collected."""
+    body = [
+        node("Mul", ["a", "factor"], ["b"]),
+        node("ReduceMax", ["b"], ["most"], keepdims=0),
+        node("Less", ["most", "limit"], ["go"]),
+        node("Identity", ["a"], ["seen"]),
+    ]
+    nodes = [node("Loop", ["n", "yes", "x"], ["last", "all"], body=loop(body, {"a": "b"}, ["seen"]))]
+    weights = {"factor": np.float32(1.5), "limit": np.float32(100), "yes": np.array(True)}
+    inputs = {"x": np.abs(X) + 1, "n": np.array(rounds)}
+    m = model(nodes, inputs, ["last", "all"] if rounds else ["last"], weights)
+    agrees(m, inputs)
+    everything = gedialect.compile(model(nodes, inputs, ["all"], weights)).run(inputs)["all"]
+    assert everything.shape[0] <= rounds  # without rounds onnxruntime does not say the rank
+    assert everything.shape[1:] == X.shape
+
+
+def test_a_loop_that_grows():
+    body = [node("Concat", ["a", "x"], ["b"], axis=1), node("Identity", ["go_in"], ["go"])]
+    nodes = [
+        node("Loop", ["n", "", "x"], ["long"], body=loop(body, {"a": "b"})),
+        node("Neg", ["long"], ["y"]),
+    ]
+    runs = [{"x": X, "n": np.array(i)} for i in (0, 3, 20)]
+    agrees(model(nodes, runs[0], ["y"]), *runs)
+
+
+def test_few_known_rounds_are_one_om(tmp_path):
+    body = [node("Add", ["a", "x"], ["b"]), node("Identity", ["go_in"], ["go"])]
+    nodes = [node("Loop", ["n", "", "x"], ["y"], body=loop(body, {"a": "b"}))]
+    m = model(nodes, {"x": X}, ["y"], {"n": np.array(3)})
+    executable = agrees(m, {"x": X})
+    executable.save(tmp_path / "m.om")
+    same(gedialect.api.load(tmp_path / "m.om").run({"x": X})["y"], 4 * X)
+
+
+def test_loops_in_branches_in_loops():
+    inner = [node("Add", ["p", "i_f"], ["q"]), node("Identity", ["go_in2"], ["go2"])]
+    inner_graph = helper.make_graph(
+        [node("Cast", ["i2"], ["i_f"], to=F32), *inner],
+        "inner",
+        [info("i2", I64, []), info("go_in2", BOOL, []), info("p", F32, None)],
+        [onnx.ValueInfoProto(name="go2"), onnx.ValueInfoProto(name="q")],
+    )
+    then = [node("Loop", ["i", "", "a"], ["t"], body=inner_graph)]
+    other = [node("Mul", ["a", "x"], ["e"])]
+    body = [
+        node("Mod", ["i", "two"], ["parity"]),
+        node("Equal", ["parity", "nought"], ["even"]),
+        node("If", ["even"], ["b"], **branches(then, other)),
+        node("Identity", ["go_in"], ["go"]),
+    ]
+    nodes = [node("Loop", ["n", "", "x"], ["y"], body=loop(body, {"a": "b"}))]
+    inputs = {"x": X, "n": np.array(5)}
+    agrees(model(nodes, inputs, ["y"], {"two": np.array(2), "nought": np.array(0)}), inputs)
+
+
+@pytest.mark.parametrize("direction", [0, 1])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_scan(direction: int, axis: int):
+    body = helper.make_graph(
+        [node("Add", ["s", "e"], ["t"]), node("Mul", ["t", "e"], ["o"])],
+        "body",
+        [info("s", F32, None), info("e", F32, None)],
+        [info("t", F32, None), info("o", F32, None)],
+    )
+    attrs = {"scan_input_axes": [axis], "scan_input_directions": [direction]}
+    attrs |= {"scan_output_axes": [1 - axis], "scan_output_directions": [1 - direction]}
+    m = model([node("Scan", ["s0", "x"], ["s", "y"], body=body, num_scan_inputs=1, **attrs)], {"x": X}, ["s", "y"])
+    m.graph.initializer.append(numpy_helper.from_array(np.zeros(X.shape[1 - axis], np.float32), "s0"))
+    for output, rank in zip(m.graph.output, (1, 2), strict=True):
+        output.CopyFrom(info(output.name, F32, [None] * rank))
+    agrees(m, {"x": X})
+
+
+# ---------------------------------------------------------------------- sequences
+def test_a_sequence_is_built_and_joined():
+    nodes = [
+        node("SplitToSequence", ["x", "two"], ["parts"], axis=1),
+        node("SequenceAt", ["parts", "last"], ["tail"]),
+        node("Exp", ["tail"], ["e"]),
+        node("SequenceInsert", ["parts", "e", "first"], ["more"]),
+        node("SequenceErase", ["more", "last"], ["fewer"]),
+        node("SequenceLength", ["fewer"], ["n"]),
+        node("ConcatFromSequence", ["fewer"], ["y"], axis=1),
+    ]
+    weights = {"two": np.array(2), "last": np.array(-1), "first": np.array(0)}
+    m = model(nodes, {"x": X}, ["y", "n"], weights)
+    agrees(m, {"x": X})
+
+
+def test_sequences_as_inputs_and_outputs():
+    m = model([node("SequenceInsert", ["s", "x", "at"], ["y"])], {"x": X}, ["y"], {"at": np.array(-1)})
+    m.graph.input.append(helper.make_tensor_sequence_value_info("s", F32, None))
+    m.graph.output[0].CopyFrom(helper.make_tensor_sequence_value_info("y", F32, None))
+    agrees(m, {"x": X, "s": [X, 2 * X]}, {"x": X, "s": [X[:1], X, X]})
+
+
+def test_a_position_out_of_range_names_its_node():
+    nodes = [node("SequenceConstruct", ["x"], ["s"]), node("SequenceAt", ["s", "at"], ["y"])]
+    with pytest.raises(GeError) as caught:
+        gedialect.compile(model(nodes, {"x": X}, ["y"], {"at": np.array(3)})).run({"x": X})
+    assert caught.value.code == "GE1006"
+    assert "n_y" in str(caught.value)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_optional_inputs(there: bool):
+    """Run without onnxruntime: its Python interface takes no missing values."""
+    nodes = [
+        node("OptionalHasElement", ["o"], ["has"]),
+        node("If", ["has"], ["y"], **branches([node("OptionalGetElement", ["o"], ["a"])], [node("Neg", ["x"], ["b"])])),
+    ]
+    m = model(nodes, {"x": X}, ["y", "has"])
+    kind = helper.make_optional_type_proto(helper.make_tensor_type_proto(F32, None))
+    m.graph.input.append(helper.make_value_info("o", kind))
+    got = gedialect.compile(m).run({"x": X, "o": X + 1 if there else None})
+    same(got["y"], X + 1 if there else -X)
+    assert got["has"] == there
