@@ -217,3 +217,41 @@ def merged(size: int, n: int, g: int) -> tuple[int, ...]:
     """Columns of query, key and value in a merged projection of ``size`` columns."""
     d = size // (n + 2 * g)
     return n * d, g * d, g * d
+
+
+def _packed(parts, x, m, b, more):
+    """Attention whose operands are the three parts of one value [B, S, 3, N, D], heads moved in front."""
+    swap = {"perm": [0, 2, 1, 3]}
+    before = ge.attention(*parts, optional(m), optional(b), input_layout="BNSD", **more)
+    after = ge.attention(
+        ge.reshape(x, shape=lambda x: [*x.shape[:2], x.shape[2] * x.shape[3] * x.shape[4]]),
+        None,
+        None,
+        m,
+        b,
+        input_layout="BSH",
+        **more,
+    )
+    return ge.transpose(before, **swap), ge.reshape(after, shape=lambda out: list(out.shape))
+
+
+THREE_PARTS = {"static": lambda x: x.is_static, "three parts": lambda x: x.rank == 5 and x.shape[2] == 3}
+
+
+@rule(exact="tolerance", where=THREE_PARTS)
+def attention_packed_split(x, m, b, n: attr, g: attr, s: attr, w: attr):
+    """Query, key and value as three parts of one projection, taken apart by a split."""
+    parts = ge.split(ge.transpose(x, perm=[2, 0, 3, 1, 4]), size_splits=[1, 1, 1], split_dim=0)
+    more = {"num_heads": n, "num_key_value_heads": g, "scale": s, "mask_value": w}
+    return _packed([ge.squeeze(parts[i], axes=[0]) for i in range(3)], x, m, b, more)
+
+
+@rule(exact="tolerance", where=THREE_PARTS)
+def attention_packed_slices(x, m, b, n: attr, g: attr, s: attr, w: attr):
+    """Query, key and value as three parts of one projection, taken apart by slices."""
+    t = ge.transpose(x, perm=[2, 0, 3, 1, 4])
+    parts = [
+        ge.squeeze(ge.slice(t, begin=[i], end=[i + 1], axes=[0], strides=[1]), axes=[0]) for i in range(3)
+    ]
+    more = {"num_heads": n, "num_key_value_heads": g, "scale": s, "mask_value": w}
+    return _packed(parts, x, m, b, more)

@@ -1,0 +1,202 @@
+"""Moves of data that are not needed, or are one: splits, concats, slices, pads, casts, quantisation."""
+# pyright: basic
+
+from __future__ import annotations
+
+from gedialect.patterns import Value, attr, const, ge, number, one_of, optional, rule
+from gedialect.patterns.catalogue._shapes import known_shape
+
+LARGEST = 2**62
+"""Ends of slices beyond this mean the end of the axis."""
+
+
+def along(axis, rank: int) -> int:
+    """An axis counted from the front."""
+    return axis % rank if rank else 0
+
+
+@rule(exact="bits", level=1, where={"one axis": lambda x, p, c: along(p, x.rank) == along(c, x.rank)})
+def split_concat(x, z: attr, p: attr, c: attr):
+    """The pieces of a split joined again."""
+    return ge.concat(*ge.split(x, size_splits=z, split_dim=p), concat_dim=c), x
+
+
+def range_of(x: Value, begin, end, axes, strides) -> tuple[int, int, int] | None:
+    """(axis, first, one past the last) of a slice along one axis with stride 1 of a known size; None otherwise."""
+    if begin is None or len(begin) != 1 or (strides is not None and strides[0] != 1):
+        return None
+    axis = (axes[0] if axes is not None else 0) % x.rank
+    n = x.shape[axis]
+    if n < 0:
+        return None
+    first, last = (min(max(v + n if v < 0 else v, 0), n) for v in (begin[0], end[0]))
+    return axis, first, max(first, last)
+
+
+def adjacent(x: Value, a, b, c) -> bool:
+    """Whether slices ``a`` and ``b`` are the two parts of ``x`` along axis ``c``."""
+    if a is None or b is None:
+        return False
+    axis = along(c, x.rank)
+    return a[0] == b[0] == axis and a[1] == 0 and a[2] == b[1] and b[2] == x.shape[axis]
+
+
+@rule(
+    exact="bits",
+    level=1,
+    where={
+        "two parts of one axis": lambda x, c, ab, ae, aa, as_, bb, be, ba, bs: adjacent(
+            x, range_of(x, ab, ae, aa, as_), range_of(x, bb, be, ba, bs), c
+        )
+    },
+    samples={
+        "c": lambda rng: 0,
+        "aa": lambda rng: [0],
+        "ba": lambda rng: [0],
+        "ab": lambda rng: [0],
+        "bb": lambda rng: [1],
+        "ae": lambda rng: [1],
+        "be": lambda rng: [100],
+    },
+)
+def concat_slices(
+    x, ab: attr, ae: attr, aa: attr, as_: attr, bb: attr, be: attr, ba: attr, bs: attr, c: attr
+):
+    """Two slices that are the whole, joined again."""
+    return (
+        ge.concat(
+            ge.slice(x, begin=ab, end=ae, axes=aa, strides=as_),
+            ge.slice(x, begin=bb, end=be, axes=ba, strides=bs),
+            concat_dim=c,
+        ),
+        x,
+    )
+
+
+@rule(exact="bits", level=1, where={"c is empty": lambda c, x, a: c.rank == x.rank and c.shape[along(a, x.rank)] == 0})
+def concat_empty(x, c, a: attr):
+    """A concat of a value and one without elements, such as the cache of a model's first token."""
+    return one_of(ge.concat(x, c, concat_dim=a), ge.concat(c, x, concat_dim=a)), x
+
+
+@rule(
+    exact="bits",
+    level=1,
+    where={
+        "whole axes": lambda x, b, e, a, s: whole(x, b, e, a, s),
+    },
+    samples={"b": lambda rng: [0], "e": lambda rng: [2**62], "a": lambda rng: [0], "s": lambda rng: [1]},
+)
+def slice_all(x, b: attr, e: attr, a: attr, s: attr):
+    """A slice of all there is."""
+    return ge.slice(x, begin=b, end=e, axes=a, strides=s), x
+
+
+def whole(x: Value, begin, end, axes, strides) -> bool:
+    """Whether a slice takes everything."""
+    if begin is None or (strides is not None and any(v != 1 for v in strides)):
+        return False
+    at = range(len(begin)) if axes is None else axes
+    return all(
+        v == 0 and (w >= LARGEST or (0 <= x.shape[i % x.rank] <= w)) for v, w, i in zip(begin, end, at, strict=True)
+    )
+
+
+@rule(
+    exact="bits",
+    where={
+        "one axis, stride 1": lambda x, ib, ie, ia, is_, mid, ob, oe, oa, os_: inner_range(
+            x, range_of(x, ib, ie, ia, is_), range_of(mid, ob, oe, oa, os_)
+        )
+        is not None
+    },
+    samples={
+        "ib": lambda rng: [1],
+        "ie": lambda rng: [2**62],
+        "ia": lambda rng: [0],
+        "is_": lambda rng: [1],
+        "ob": lambda rng: [0],
+        "oe": lambda rng: [1],
+        "oa": lambda rng: [0],
+        "os_": lambda rng: [1],
+    },
+    shared=True,
+)
+def slice_slice(x, ib: attr, ie: attr, ia: attr, is_: attr, ob: attr, oe: attr, oa: attr, os_: attr):
+    """A slice of a slice along one axis is one."""
+    inner = ge.slice(x, begin=ib, end=ie, axes=ia, strides=is_).named("mid")
+    part = lambda i: lambda x, ib, ie, ia, is_, mid, ob, oe, oa, os_: [  # noqa: E731
+        inner_range(x, range_of(x, ib, ie, ia, is_), range_of(mid, ob, oe, oa, os_))[i]
+    ]
+    return (
+        ge.slice(inner, begin=ob, end=oe, axes=oa, strides=os_),
+        ge.slice(x, begin=part(1), end=part(2), axes=part(0), strides=[1]),
+    )
+
+
+def inner_range(x: Value, inner, outer):
+    """(axis, first, one past the last) of a slice of a slice in terms of the first."""
+    if inner is None or outer is None or inner[0] != outer[0]:
+        return None
+    return inner[0], inner[1] + outer[1], inner[1] + outer[2]
+
+
+@rule(
+    exact="bits",
+    where={
+        "inside one operand": lambda x, y, b, e, a, s, c, mid: piece(x, y, c, range_of(mid, b, e, a, s)) is not None,
+    },
+    samples={"b": lambda rng: [0], "e": lambda rng: [1], "a": lambda rng: [0], "s": lambda rng: [1], "c": lambda rng: 0},
+    shared=True,
+)
+def slice_concat_first(x, y, b: attr, e: attr, a: attr, s: attr, c: attr):
+    """A slice of a concat that lies in its first operand."""
+    whole = ge.concat(x, y, concat_dim=c).named("mid")
+    return (
+        ge.slice(whole, begin=b, end=e, axes=a, strides=s),
+        ge.slice(x, begin=b, end=lambda x, y, b, e, a, s, c, mid: piece(x, y, c, range_of(mid, b, e, a, s)), axes=a, strides=[1]),
+    )
+
+
+def piece(x: Value, y: Value, c: int, found):
+    """End of a slice of concat(x, y) that lies in x; None if it does not."""
+    if found is None or found[0] != along(c, x.rank) or x.shape[found[0]] < found[2]:
+        return None
+    return [found[2]]
+
+
+@rule(exact="bits", where={"pads by the same number": lambda v, w: v == w or (v is None and w is None)})
+def pad_pad(x, v: number, w: number, p: attr, q: attr):
+    """Two pads by one value are one."""
+    both = lambda p, q: [a + b for a, b in zip(p, q, strict=True)]  # noqa: E731
+    return (
+        ge.pad(ge.pad(x, None, v, paddings=p, mode="constant"), None, w, paddings=q, mode="constant"),
+        ge.pad(x, None, v, paddings=both, mode="constant"),
+    )
+
+
+@rule(exact="bits", level=2)
+def quantize_dequantize_quantize(x, s: number, z, a: attr):
+    """Quantising what was dequantised with one positive scale gives it back."""
+    return ge.quantize(ge.dequantize(x, s, z, axis=a), s, z, axis=a), x
+
+
+@rule(
+    exact="bits",
+    where={
+        "one known index": lambda i, n: i >= 0 and i == int(i) and n == 0,
+        "static": lambda x: x.is_static,
+        "in range": lambda x, i, a: i < x.shape[a % x.rank],
+    },
+    samples={"i": lambda rng: 0},
+)
+def gather_one(x, i: number, a: attr, n: attr):
+    """A gather of one known index is a slice: the first token of a sequence."""
+    first = ge.slice(
+        x,
+        begin=lambda i: [int(i)],
+        end=lambda i: [int(i) + 1],
+        axes=lambda a: [a],
+        strides=[1],
+    )
+    return ge.gather(x, i, axis=a, batch_dims=n), ge.reshape(first, shape=lambda out: known_shape(out))
