@@ -6,7 +6,6 @@ Const-derived ops are evaluated here, one at a time. Kernels of equal groups are
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -24,17 +23,16 @@ from gedialect.binary.memory import Arg, Memory, Role
 from gedialect.binary.model_def import ModelWriter, TensorDesc, build_om
 from gedialect.binary.om import OmFile
 from gedialect.binary.tasks import SEGMENTS, CopyTask, HostTask, HostValue, KernelTask, Task
-from gedialect.binary.weights import Deferred, Span
-from gedialect.dialects.ge.attrs import KernelAttr, PlaceAttr, SplatAttr, WeightAttr
+from gedialect.dialects.ge.attrs import KernelAttr, PlaceAttr
 from gedialect.dialects.ge.base import GeOp, is_view
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.fusion import FusionOp
 from gedialect.errors import GeError
-from gedialect.interpreter import input_names, output_names, run_op
+from gedialect.interpreter import input_names, output_names
 from gedialect.ir.sources import names
 from gedialect.ir.spec import Spec, spec_of
-from gedialect.ir.weights import STORE, constant_bytes
 from gedialect.targets import Target
+from lowering.emit.constants import Constants
 from lowering.kernels.generators import kernel_program, signature
 
 
@@ -63,7 +61,7 @@ class ModuleEmitter:
         self.writer = ModelWriter(name, memory)
         self.graph = self.writer.graph("main")
         self.constant = const_derived(self.block)
-        self.values: dict[SSAValue, Any] = {}
+        self.constants = Constants()
         self.const_args: dict[SSAValue, Arg] = {}
         self.nodes: dict[SSAValue, tuple[str, int]] = {}
         self.tasks: list[Task] = []
@@ -74,49 +72,15 @@ class ModuleEmitter:
         self.host_ops: list[dict[str, str]] = []
 
     # ------------------------------------------------------------------ constants
-    def const_array(self, value: SSAValue) -> Any:
-        """The array of a const-derived value."""
-        work = [value]
-        while work:
-            v = work[-1]
-            if v in self.values:
-                work.pop()
-                continue
-            op = v.owner
-            assert isinstance(op, Operation)
-            missing = [o for o in op.operands if o not in self.values]
-            if missing:
-                work += missing
-                continue
-            for result, array in zip(op.results, run_op(op, self.values), strict=True):
-                self.values[result] = array
-            work.pop()
-        return self.values[value]
-
     def const_arg(self, value: SSAValue) -> Arg:
         """Where a const-derived value lies in the weights; added on first use, with its node."""
         if value not in self.const_args:
             spec = spec_of(value.type)
             node = self.writer.unique(self._name(value))
-            place = self.graph.add_const(node, _desc(spec), self._source(value, spec))
+            place = self.graph.add_const(node, _desc(spec), self.constants.source(value))
             self.const_args[value] = Arg("weight", place.offset, spec.nbytes)
             self.nodes[value] = (node, 0)
         return self.const_args[value]
-
-    def _source(self, value: SSAValue, spec: Spec) -> Any:
-        op = value.owner
-        if isinstance(op, ConstantOp):
-            attr = op.value
-            if isinstance(attr, WeightAttr) and not attr.file.data.startswith("memory:"):
-                return Span(STORE.path(attr.file.data), attr.offset.data, attr.length.data)
-            if isinstance(attr, SplatAttr):
-                key = f"splat {attr.python!r} {spec}"
-                return Deferred(spec.nbytes, partial(_splat_bytes, attr.python, spec), key)
-            data = constant_bytes(attr, spec)
-            if data is not None and spec.dtype.kind != "b":
-                return data
-        array = np.ascontiguousarray(self.const_array(value)).reshape(-1)
-        return array.view(np.uint8)
 
     # ------------------------------------------------------------------ places
     def arg_of(self, value: SSAValue, role: Role = "in") -> Arg:
@@ -313,10 +277,6 @@ def _node(op: Operation) -> str | None:
 
 def _desc(spec: Spec) -> TensorDesc:
     return TensorDesc(spec.dtype, spec.shape)
-
-
-def _splat_bytes(value: float, spec: Spec) -> bytes:
-    return np.full(spec.size, value, spec.dtype.numpy).tobytes()
 
 
 def _int_attribute(function: FuncOp, name: str) -> int:
