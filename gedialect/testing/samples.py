@@ -114,6 +114,8 @@ def _matmul(s: Sampler, cls: type[GeOp], known: list[Known], fixed: Attributes) 
     batch = s.shape(0, 2)
     a, b = known[0], known[1]
     m, k, n = s.dim(), s.dim(), s.dim()
+    if s.chance(0.2):  # square: what mixes up axes shows in the values only
+        m = k = n
     if isinstance(a, Spec) and a.rank >= 2:
         m, k = a.shape[:-3:-1] if attrs["transpose_x1"] else a.shape[-2:]
         batch = a.shape[:-2]
@@ -282,6 +284,52 @@ def _quantize(s: Sampler, cls: type[GeOp], known: list[Known], fixed: Attributes
     ], {"axis": fixed.get("axis", 0)}
 
 
+def _gather(s: Sampler, cls: type[GeOp], known: list[Known], fixed: Attributes) -> tuple[list[Known], Attributes]:
+    x = _first(s, known, 1)
+    axis = fixed.get("axis", int(s.rng.integers(x.rank)))
+    index = Spec(dtypes.BY_NAME["i64"], ()) if isinstance(known[1], Unknown | Spec) else known[1]
+    return [x, index], {"axis": axis, "batch_dims": 0}
+
+
+def _attention(s: Sampler, cls: type[GeOp], known: list[Known], fixed: Attributes) -> tuple[list[Known], Attributes]:
+    """[B, N, S, D] or its layouts; masks that broadcast."""
+    layout = fixed.get("input_layout", "BNSD")
+    query, key = known[0], known[1]
+    like = query if isinstance(query, Spec) else key if isinstance(key, Spec) else None
+    batch, heads, sequence, d = (int(s.rng.integers(1, 4)) for _ in range(4))
+    if like is not None and like.rank == 4:
+        batch, heads, sequence, d = like.shape
+    if like is not None and like.rank == 3:
+        batch, sequence = like.shape[:2]
+    groups, keys = fixed.get("num_key_value_heads", heads), sequence
+    if isinstance(key, Spec) and key.rank >= 3:
+        groups, keys = (key.shape[1], key.shape[2]) if key.rank == 4 else (groups, key.shape[1])
+    if layout == "BSH":
+        shapes = [(batch, sequence, heads * d), *[(batch, keys, groups * d)] * 2]
+    else:
+        shapes = [(batch, heads, sequence, d), *[(batch, groups, keys, d)] * 2]
+    rest = [Spec(s.dtype, s.pick([(sequence, keys), (batch, 1, 1, keys)])), Spec(dtypes.BY_NAME["i1"], (keys,))]
+    free = [*(Spec(s.dtype, shape) for shape in shapes), *rest]
+    out: list[Known] = [f if isinstance(k, Unknown) else k for f, k in zip(free, known, strict=True)]
+    attrs: Attributes = {"num_heads": heads, "num_key_value_heads": groups, "scale": 0.5, "input_layout": layout}
+    attrs["mask_value"] = None if known[4] is None else -100.0
+    return out, attrs
+
+
+def _select(s: Sampler, cls: type[GeOp], known: list[Known], fixed: Attributes) -> tuple[list[Known], Attributes]:
+    specs, attrs = _elementwise(s, cls, known, fixed)
+    first = specs[0]
+    return [first.with_dtype(dtypes.BY_NAME["i1"]) if isinstance(first, Spec) else first, *specs[1:]], attrs
+
+
+def _ffn(s: Sampler, cls: type[GeOp], known: list[Known], fixed: Attributes) -> tuple[list[Known], Attributes]:
+    k, n, m = s.dim(), s.dim(), s.dim()
+    shapes = [(s.dim(), k), (k, n), (n, m), (n,), (m,)]
+    free = [Spec(s.dtype, shape) for shape in shapes]
+    out: list[Known] = [f if isinstance(k, Unknown) else k for f, k in zip(free, known, strict=True)]
+    return out, {"activation": s.pick(["relu", "gelu", "fastgelu", "silu"])}
+
+
 Special: TypeAlias = "Callable[[Sampler, type[GeOp], list[Known], Attributes], tuple[list[Known], Attributes]]"
 
 SPECIAL: dict[str, Special] = {
@@ -301,12 +349,20 @@ SPECIAL: dict[str, Special] = {
     "concat": _concat,
     "split": _split,
     "quantize": _quantize,
+    "gather": _gather,
+    "attention": _attention,
+    "ffn": _ffn,
+    "select": _select,
     "dequantize": _quantize,
 }
 FAMILIES: tuple[tuple[str, Special], ...] = (("reduce_", _axes), ("conv", _conv))
 
 POSITIVE = {("ge.batch_norm", "variance"), ("ge.sqrt", "x"), ("ge.rsqrt", "x"), ("ge.log", "x")}
 """Operands drawn positive: otherwise both sides are NaN, which proves nothing."""
+
+
+LANDMARKS = (-3.5, 3.5, 6.5)
+"""Beyond the bends of activations such as relu6 and hard swish, where normal values seldom are."""
 
 
 def values(s: Sampler, spec: Spec, *, positive: bool, special: bool) -> Any:
@@ -325,7 +381,7 @@ def values(s: Sampler, spec: Spec, *, positive: bool, special: bool) -> Any:
         data = np.abs(data) + 0.25
     data = np.asarray(data).astype(dtype)
     if data.size and not positive:
-        for value in (0.0, -0.0, 1.0, *((np.inf, -np.inf, np.nan) if special else ())):
+        for value in (0.0, -0.0, 1.0, *LANDMARKS, *((np.inf, -np.inf, np.nan) if special else ())):
             if s.chance(0.2):
                 data.reshape(-1)[int(s.rng.integers(data.size))] = value
     return data

@@ -122,17 +122,12 @@ def attention_scaled_moved_key(q, k, v, m, b, c: number, p: attr, s: attr, **att
 def repeats(x: Value, wide: Value, out: Value) -> bool:
     """Whether [B, G, S, D] became [B, G · r, S, D] by way of [B, G, r, S, D]: each head r times in a row."""
     shape = (*wide.shape[:1], wide.shape[1] * wide.shape[2], *wide.shape[3:]) if wide.rank == 5 else ()
-    return (
-        x.rank == 4
-        and x.is_static
-        and (*wide.shape[:2], *wide.shape[3:]) == x.shape
-        and out.shape == shape
-    )
+    return x.rank == 4 and x.is_static and (*wide.shape[:2], *wide.shape[3:]) == x.shape and out.shape == shape
 
 
-def _repeated(x, wide, out):
-    between = one_of(ge.unsqueeze(x, axes=[2]), ge.reshape(x))
-    return ge.reshape(ge.expand(between).named(wide)).named(out)
+def _repeated(x, wide, out, e, f, h):
+    between = one_of(ge.unsqueeze(x, axes=[2]), ge.reshape(x, shape=h))
+    return ge.reshape(ge.expand(between, shape=e).named(wide), shape=f).named(out)
 
 
 @rule(
@@ -142,15 +137,22 @@ def _repeated(x, wide, out):
         "heads of value repeat": lambda v, vw, vo: repeats(v, vw, vo),
         "as often": lambda k, v: k.shape[1] == v.shape[1],
     },
+    samples={
+        "q": lambda shapes: (2, 4, 5, 2),
+        **dict.fromkeys("kv", lambda shapes: (2, 2, 3, 2)),
+        "e": lambda rng: [2, 2, 2, 3, 2],
+        "f": lambda rng: [2, 4, 3, 2],
+        "h": lambda rng: [2, 2, 1, 3, 2],
+    },
 )
-def attention_grouped(q, k, v, m, b, n: attr, g: attr, s: attr, w: attr):
+def attention_grouped(q, k, v, m, b, n: attr, g: attr, s: attr, w: attr, e: attr, f: attr, h: attr):
     """Grouped-query attention: heads of key and value that are repeated need no copies."""
     more = {"num_heads": n, "scale": s, "input_layout": "BNSD", "mask_value": w}
     return (
         ge.attention(
             q,
-            _repeated(k, "kw", "ko"),
-            _repeated(v, "vw", "vo"),
+            _repeated(k, "kw", "ko", e, f, h),
+            _repeated(v, "vw", "vo", e, f, h),
             optional(m),
             optional(b),
             num_key_value_heads=g,
@@ -170,6 +172,7 @@ def joined(x: Value) -> list[int]:
     where={
         "static": lambda q, k, v: q.is_static and k.is_static and v.is_static,
     },
+    samples={"q": lambda shapes: (2, 3, 4, 2), **dict.fromkeys("kv", lambda shapes: (2, 5, 4, 2))},
 )
 def attention_bsh(q, k, v, m, b, n: attr, g: attr, s: attr, w: attr):
     """Attention between transposes of heads and sequence works on the projections as they are."""
@@ -201,6 +204,13 @@ def attention_bsh(q, k, v, m, b, n: attr, g: attr, s: attr, w: attr):
     where={
         "along the last axis": lambda x, p: p % x.rank == 2 if x.rank == 3 else False,
         "query, key, value": lambda z, n, g, x: tuple(z) == merged(x.shape[-1], n, g),
+    },
+    samples={
+        "x": lambda shapes: (2, 3, 16),
+        "z": lambda rng: [8, 4, 4],
+        "p": lambda rng: 2,
+        "n": lambda rng: 4,
+        "g": lambda rng: 2,
     },
 )
 def attention_merged(x, m, b, z: attr, p: attr, n: attr, g: attr, s: attr, w: attr):
@@ -236,9 +246,10 @@ def _packed(parts, x, m, b, more):
 
 
 THREE_PARTS = {"static": lambda x: x.is_static, "three parts": lambda x: x.rank == 5 and x.shape[2] == 3}
+PACKED = {"x": lambda shapes: (2, 3, 3, 2, 2)}
 
 
-@rule(exact="tolerance", where=THREE_PARTS)
+@rule(exact="tolerance", where=THREE_PARTS, samples=PACKED)
 def attention_packed_split(x, m, b, n: attr, g: attr, s: attr, w: attr):
     """Query, key and value as three parts of one projection, taken apart by a split."""
     parts = ge.split(ge.transpose(x, perm=[2, 0, 3, 1, 4]), size_splits=[1, 1, 1], split_dim=0)
@@ -246,12 +257,10 @@ def attention_packed_split(x, m, b, n: attr, g: attr, s: attr, w: attr):
     return _packed([ge.squeeze(parts[i], axes=[0]) for i in range(3)], x, m, b, more)
 
 
-@rule(exact="tolerance", where=THREE_PARTS)
+@rule(exact="tolerance", where=THREE_PARTS, samples=PACKED)
 def attention_packed_slices(x, m, b, n: attr, g: attr, s: attr, w: attr):
     """Query, key and value as three parts of one projection, taken apart by slices."""
     t = ge.transpose(x, perm=[2, 0, 3, 1, 4])
-    parts = [
-        ge.squeeze(ge.slice(t, begin=[i], end=[i + 1], axes=[0], strides=[1]), axes=[0]) for i in range(3)
-    ]
+    parts = [ge.squeeze(ge.slice(t, begin=[i], end=[i + 1], axes=[0], strides=[1]), axes=[0]) for i in range(3)]
     more = {"num_heads": n, "num_key_value_heads": g, "scale": s, "mask_value": w}
     return _packed(parts, x, m, b, more)

@@ -28,6 +28,16 @@ def span(x: Value, begin, end, axes, strides) -> tuple[int, int]:
             and span(x, hb, he, ha, hs) == (x.shape[-1] // 2, x.shape[-1])
         ),
     },
+    samples={
+        "x": lambda shapes: (3, 2, 4),
+        **dict.fromkeys(("la", "ha"), lambda rng: [-1]),
+        **dict.fromkeys(("ls", "hs"), lambda rng: [1]),
+        "lb": lambda rng: [0],
+        "le": lambda rng: [2],
+        "hb": lambda rng: [2],
+        "he": lambda rng: [4],
+        "c": lambda rng: -1,
+    },
 )
 def rotary_halves(x, cos, sin, lb: attr, le: attr, la: attr, ls: attr, hb: attr, he: attr, ha: attr, hs: attr, c: attr):
     """x cos + (-second half, first half) sin, with slices."""
