@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from gedialect.frontends.onnx.context import Context, Node
 from gedialect.frontends.onnx.ops.windows import DATA_FORMAT, Window, padded_window
 from gedialect.frontends.onnx.registry import onnx_op
 from gedialect.frontends.onnx.values import Value
+from gedialect.ir import dtypes
 from gedialect.ir.spec import DYNAMIC
 
 FORMATS = {2: "ND", 3: "NCL", **DATA_FORMAT}
@@ -149,7 +151,7 @@ def average_pool(ctx: Context, node: Node) -> Value:
 def lp_pool(ctx: Context, node: Node) -> Value:
     x, window, flat = _pool_window(ctx, node)
     if len(window.ksize) != 2:
-        raise UnsupportedError("LpPool over 3 spatial dims is not supported", code="GE1205")
+        return _lp_pool3d(ctx, node, x, window)
     y = ctx(
         "lp_pool2d",
         x,
@@ -162,6 +164,26 @@ def lp_pool(ctx: Context, node: Node) -> Value:
         data_format="NCHW",
     )
     return _unwiden(ctx, y, flat)
+
+
+def _lp_pool3d(ctx: Context, node: Node, x: Value, window: Window) -> Value:
+    """As a mean times the number of cells, which must be the same for each window."""
+    if node.int("ceil_mode", 0):
+        raise UnsupportedError("LpPool over 3 spatial dims with ceil_mode is not supported", code="GE1205")
+    p = float(node.attr("p", 2))
+    mean = ctx(
+        "avg_pool3d",
+        ctx("pow", ctx("abs", x), ctx.scalar_like(x, p)),
+        ksize=window.ksize,
+        strides=window.strides,
+        pads=window.pads,
+        dilations=None if all(d == 1 for d in window.dilations) else window.dilations,
+        ceil_mode=False,
+        count_include_pad=True,
+        data_format="NCDHW",
+    )
+    total = ctx("mul", mean, ctx.scalar_like(mean, prod(window.ksize)))
+    return ctx("pow", total, ctx.scalar_like(total, 1 / p))
 
 
 # ---------------------------------------------------------------------- normalisation
@@ -308,10 +330,13 @@ def resize(ctx: Context, node: Node) -> Value:
     if not attrs and given["scales"] is None and given["sizes"] is None:
         raise GeError("neither scales nor sizes are given", code="GE1005")
     if node.has("axes"):
-        attrs["axes"] = ctx.axes(node.ints("axes"), ctx.rank(x))
-        order = [a % ctx.rank(x) for a in node.ints("axes")]
-        if order != sorted(order):
-            raise UnsupportedError("Resize with axes out of order is not supported", code="GE1205")
+        order = [ctx.axis(a, ctx.rank(x)) for a in node.ints("axes")]
+        attrs["axes"] = ctx.axes(order, ctx.rank(x))
+        if order != attrs["axes"]:
+            at = [order.index(a) for a in attrs["axes"]]
+            attrs = {n: [v[i] for i in at] if n in given else v for n, v in attrs.items()}
+            given = {n: None if v is None else _picked(ctx, v, at) for n, v in given.items()}
+            roi = None if roi is None else _picked(ctx, roi, [*at, *(i + len(at) for i in at)])
     return ctx(
         "resize",
         x,
@@ -330,6 +355,10 @@ def resize(ctx: Context, node: Node) -> Value:
         else None,
         **attrs,
     )
+
+
+def _picked(ctx: Context, x: Value, at: list[int]) -> Value:
+    return ctx("gather", x, ctx.const(at, dtypes.I64), axis=0, batch_dims=0)
 
 
 @onnx_op("GridSample", since=16)
