@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from gedialect.analysis.graph import graph_function
 from gedialect.api.executable import Executable
+from gedialect.api.linked import linkable
 from gedialect.api.report import Report
 from gedialect.api.segments import Chain, Compile, Stage
 from gedialect.dialects.ge.attrs import ValueType
@@ -25,12 +25,13 @@ from gedialect.runtime.profiler import Timing
 
 
 def late_ops(module: ModuleOp) -> list[Operation]:
-    """Ops whose results have sizes that only the run tells, and those that run between executables."""
+    """Ops whose results have sizes that only the run tells, and those that run between executables (branches and loops
+    of known sizes do not)."""
     block = graph_function(module).body.block
     return [
         op
         for op in block.ops
-        if isinstance(op, HostOp)
+        if (isinstance(op, HostOp) and not linkable(op))
         or any(isinstance(r.type, ValueType) or not spec_of(r.type).is_static for r in op.results)
     ]
 
@@ -87,15 +88,12 @@ class ChainExecutable:
 
     def run(self, inputs: Mapping[str, Any] | Sequence[Any], *, sanitize: bool = False) -> dict[str, Any]:
         """As ``Executable.run``; sequences are lists of arrays, missing optional values None."""
-        values = bind_inputs(self._function, inputs)
-        values = [v if v is None or isinstance(v, list) else np.asarray(v) for v in values]
+        values: list[Any] = [_as_value(v) for v in bind_inputs(self._function, inputs)]
         self._chain.sanitize = sanitize
         self._chain.visited = []
         results = self._chain.run(self._chain.root(self._module, values), values)
         self._ran = True
-        names_ = self.output_names
-        arrays: list[npt.NDArray[Any] | list[Any] | None] = list(results)
-        return dict(zip(names_, arrays, strict=True))
+        return dict(zip(self.output_names, results, strict=True))
 
     def timing(self) -> Timing:
         """GE1014: parts are timed apart, ``parts`` has them."""
@@ -111,6 +109,10 @@ class ChainExecutable:
     def save(self, path: str | os.PathLike[str]) -> None:
         """GE1014: one OM holds one set of sizes."""
         raise unsaveable(self._module, os.fspath(path))
+
+
+def _as_value(value: Any) -> Any:
+    return value if value is None or isinstance(value, list) else np.asarray(value)
 
 
 def unsaveable(module: ModuleOp, where: str | None = None) -> GeError:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.arg_spec import parse_pipeline
 
 from gedialect.analysis.graph import graph_function
@@ -156,27 +156,37 @@ def compile_module(
     name: str = "model",
 ) -> Executable:
     """Compile a ge module with static shapes, which is changed: it holds all decisions afterwards."""
+    from gedialect.api.linked import has_control, program_of
     from lowering.emit.module import ModuleEmitter
+    from lowering.emit.structured import StructuredEmitter
 
     report = Report(target=target, level=f"O{level_number(level)}", precision=precision)
-    decide(module, level=level, target=target, precision=precision, report=report, progress=progress)
+    emitter: ModuleEmitter | StructuredEmitter
+    if late_ops(module):
+        prepare(module)
+    if has_control(module):
+        if late_ops(module):
+            raise unsaveable(module)
+        report.stages.append({"stage": "import", "ops": count_ops(module)})
+        report.ops = count_ops(module)
+
+        def decide_piece(piece: ModuleOp) -> None:
+            decide(piece, level=level, target=target, precision=precision, progress=progress)
+
+        emitter = StructuredEmitter(program_of(module, decide_piece), load_target(target), name)
+    else:
+        decide(module, level=level, target=target, precision=precision, report=report, progress=progress)
+        report.ops = count_ops(module)
+        emitter = ModuleEmitter(module, load_target(target), name)
     if progress is not None:
         progress("emit")
-    emitter = ModuleEmitter(module, load_target(target), name)
     emitter.emit()
-    function = graph_function(module)
-
-    def number(key: str) -> int:
-        attr = function.attributes.get(key)
-        return attr.value.data if isinstance(attr, IntegerAttr) else 0
-
     report.kernels = len(emitter.emitted_kernels)
     report.kernel_list = emitter.emitted_kernels
     report.host_ops = emitter.host_ops
-    report.ops = count_ops(module)
-    report.workspace_bytes = number("ge.workspace")
-    report.workspace_bytes_no_reuse = number("ge.workspace_no_reuse")
-    report.workspace_lower_bound = number("ge.workspace_lower_bound")
+    report.workspace_bytes = emitter.workspace
+    report.workspace_bytes_no_reuse = emitter.workspace_no_reuse
+    report.workspace_lower_bound = emitter.workspace_lower_bound
     report.weight_bytes = emitter.writer.weights.size
     report.gm_bytes = moved_bytes(emitter.tasks, emitter.programs)
     if time:
@@ -203,7 +213,7 @@ def decide(
         raise GeError(f"input sizes are unknown: {', '.join(unknown)}", code="GE1014", hint=shape_hint(unknown))
     if late_ops(module):
         prepare(module)
-    if any(isinstance(op, HostOp) for op in late_ops(module)) or _value_inputs(module):
+    if any(isinstance(op, HostOp) for op in graph_function(module).body.block.ops) or _value_inputs(module):
         raise unsaveable(module)
     ctx = GeContext()
     factories = pass_factories()

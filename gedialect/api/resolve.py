@@ -9,13 +9,13 @@ from gedialect.analysis.graph import graph_function
 from gedialect.dialects.ge.attrs import ValueType
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.constant import ConstantOp
-from gedialect.dialects.ge.control import HostOp, LateOp
+from gedialect.dialects.ge.control import HostOp, IfOp, LateOp, LoopOp, merged_type, yielded
 from gedialect.dialects.ge.folding import foldable
-from gedialect.errors import UnsupportedError
+from gedialect.errors import GeError, UnsupportedError
 from gedialect.ir.sources import names
 from gedialect.ir.spec import spec_of
-from gedialect.transforms._propagate import propagate
-from gedialect.transforms.fold_control import fold_control
+from gedialect.transforms._propagate import propagate, propagate_block, set_type
+from gedialect.transforms.fold_control import carry_collected, fold_control
 
 
 def prepare(module: ModuleOp) -> None:
@@ -25,7 +25,69 @@ def prepare(module: ModuleOp) -> None:
     while True:
         propagate(function, infer=True, folding=True)
         drop_unused(block)
-        if not fold_control(block) and not _resolve(block):
+        if not fold_control(block) and not _resolve(block) and not settle_bodies(block):
+            return
+
+
+def settle_bodies(block: Block) -> int:
+    """Bring the bodies of branches and loops as far as the values they read allow; how many have narrower results.
+
+    Bodies that fail are left alone: they may never run.
+    """
+    narrower = 0
+    for op in list(block.ops):
+        if isinstance(op, LoopOp) and (made := carry_collected(op)) is not None:
+            narrower += 1
+            op = made
+        if not isinstance(op, IfOp | LoopOp) or (not any(_open(r.type) for r in op.results) and _is_settled(op)):
+            continue
+        before = op.clone()
+        try:
+            done = _settle(op)
+        except GeError:
+            done = False
+        if done:
+            narrower += [r.type for r in op.results] != [r.type for r in before.results]
+            before.drop_all_references()
+            continue
+        block.insert_op_before(before, op)
+        for old, new in zip(op.results, before.results, strict=True):
+            new.name_hint = old.name_hint
+            old.replace_all_uses_with(new)
+        block.erase_op(op)
+    return narrower
+
+
+def _is_settled(op: IfOp | LoopOp) -> bool:
+    inner = [o for o in op.walk() if o is not op]
+    return not any(_open(r.type) for o in inner for r in o.results)
+
+
+def _settle(op: IfOp | LoopOp) -> bool:
+    """Infer types inside; whether the op stays well-formed."""
+    if isinstance(op, LoopOp):
+        for arg, value in zip(op.body.block.args[2:], op.init, strict=True):
+            set_type(arg, value.type)
+    for region in op.regions:
+        _prepare_block(region.block)
+    ends = [[v.type for v in yielded(r.block, "a body").operands] for r in op.regions]
+    if isinstance(op, LoopOp):
+        carried = len(op.init)
+        if ends[0][1 : 1 + carried] != [v.type for v in op.init]:
+            return False
+        for result, value in zip(op.results, op.init, strict=False):
+            set_type(result, value.type)
+        return True
+    for result, a, b in zip(op.results, ends[0], ends[1], strict=True):
+        set_type(result, merged_type(a, b))
+    return True
+
+
+def _prepare_block(block: Block) -> None:
+    while True:
+        propagate_block(block)
+        drop_unused(block)
+        if not fold_control(block) and not _resolve(block) and not settle_bodies(block):
             return
 
 

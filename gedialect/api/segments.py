@@ -17,23 +17,22 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from gedialect.analysis.graph import graph_function, read_by
+from gedialect.api.cloning import all_in, constants, function_of, is_plain
 from gedialect.api.executable import Executable
+from gedialect.api.linked import linkable
 from gedialect.api.resolve import prepare, resolve_or_fail
 from gedialect.dialects.ge.attrs import ValueType
 from gedialect.dialects.ge.base import GeOp, is_view
 from gedialect.dialects.ge.constant import DENSE_LIMIT, ConstantOp
 from gedialect.dialects.ge.control import HostOp, IfOp, LateOp, LoopOp
-from gedialect.dialects.ge.folding import foldable
-from gedialect.dialects.ge.literals import attribute_of
 from gedialect.errors import GeError, UnsupportedError
 from gedialect.interpreter import run_op
 from gedialect.interpreter.loops import iterate
-from gedialect.ir import dtypes
 from gedialect.ir.sources import names
-from gedialect.ir.spec import Spec, spec_of, tensor_type
+from gedialect.ir.spec import spec_of
 
 CACHE_SIZE = 64
 """Stages a chain keeps compiled; the least recently used goes first."""
@@ -164,8 +163,8 @@ class Stage:
     def _next(self, live: Sequence[Any], read: Mapping[SSAValue, Any]) -> FuncOp:
         """The rest as a function of the live values, the read ones being constants."""
         plan = self.plan
-        ops = [*(op for op in plan.block.ops if _all_in(op.results, plan.constant)), *plan.rest]
-        return _function(ops, plan.live, live, read, _terminator(plan.block))
+        ops = [*(op for op in plan.block.ops if all_in(op.results, plan.constant)), *plan.rest]
+        return function_of(ops, plan.live, live, read, _terminator(plan.block))
 
     # ------------------------------------------------------------------ the host
     def _host(self, op: Operation, values: Mapping[SSAValue, Any]) -> Sequence[Any]:
@@ -187,11 +186,11 @@ class Stage:
         given = [*arguments, *(values[v] for v in captured)]
 
         def make() -> FuncOp:
-            constants = [o for o in self.plan.block.ops if _all_in(o.results, self.plan.constant)]
+            constants = [o for o in self.plan.block.ops if all_in(o.results, self.plan.constant)]
             ops = [*constants, *(o for o in body.ops if o is not body.last_op)]
             last = body.last_op
             assert last is not None
-            return _function(ops, [*body.args, *captured], given, {}, last)
+            return function_of(ops, [*body.args, *captured], given, {}, last)
 
         number = [*self.plan.block.ops].index(op)
         stage = self.chain.stage((self.serial, number, _signature(given)), make)
@@ -204,10 +203,10 @@ class _Planner:
     def __init__(self, chain: Chain, block: Block):
         self.chain = chain
         self.block = block
-        self.constant = _constants(block)
+        self.constant = constants(block)
 
     def plan(self) -> _Plan:
-        ops = [op for op in self.block.ops if not isinstance(op, ReturnOp) and not _all_in(op.results, self.constant)]
+        ops = [op for op in self.block.ops if not isinstance(op, ReturnOp) and not all_in(op.results, self.constant)]
         ready: set[SSAValue] = {*self.block.args, *self.constant}
         now: list[Operation] = []
         rest: list[Operation] = []
@@ -215,7 +214,7 @@ class _Planner:
         for op in ops:
             if any(v not in ready for v in read_by(op)):
                 rest.append(op)
-            elif isinstance(op, GeOp) and not isinstance(op, HostOp) and all(_is_static(r) for r in op.results):
+            elif is_plain(op) or linkable(op):
                 now.append(op)
                 ready.update(op.results)
             else:
@@ -259,10 +258,10 @@ class _Planner:
         used = dict.fromkeys(v for op in now for v in read_by(op))
         plan.inputs = [a for a in self.block.args if a in used]
         plan.outputs = wanted
-        constants = [op for op in self.block.ops if _all_in(op.results, self.constant)]
+        constants = [op for op in self.block.ops if all_in(op.results, self.constant)]
         types = [a.type for a in plan.inputs]
         end = ReturnOp(*wanted)
-        function = _function([*constants, *now], plan.inputs, types, {}, end)
+        function = function_of([*constants, *now], plan.inputs, types, {}, end)
         end.drop_all_references()
         plan.executable = self.chain.compile_static(ModuleOp([function]))
 
@@ -303,30 +302,6 @@ def _open(values: Iterable[SSAValue | None]) -> list[SSAValue]:
     return [v for v in values if v is not None and not isinstance(v.owner, ConstantOp)]
 
 
-def _is_static(value: SSAValue) -> bool:
-    return not isinstance(value.type, ValueType) and spec_of(value.type).is_static
-
-
-def _all_in(values: Sequence[SSAValue], found: set[SSAValue]) -> bool:
-    return bool(values) and all(v in found for v in values)
-
-
-def _constants(block: Block) -> set[SSAValue]:
-    """Results of known size that depend on weights alone."""
-    found: set[SSAValue] = set()
-    for op in block.ops:
-        derived = isinstance(op, ConstantOp) or (
-            isinstance(op, GeOp)
-            and not isinstance(op, HostOp)
-            and foldable(type(op))
-            and all(v in found for v in op.operands)
-            and all(_is_static(r) for r in op.results)
-        )
-        if derived:
-            found.update(op.results)
-    return found
-
-
 def _terminator(block: Block) -> Operation:
     last = block.last_op
     assert last is not None
@@ -346,60 +321,9 @@ def _digest(array: Any) -> tuple[object, ...]:
     return (array.dtype.name, array.shape, data if len(data) <= 256 else hashlib.sha256(data).digest())
 
 
-def type_of(value: Any) -> Attribute:
-    """The type of a run-time value."""
-    if value is None or isinstance(value, list):
-        return ValueType()
-    try:
-        return tensor_type(Spec(dtypes.from_numpy(value.dtype), tuple(value.shape)))
-    except KeyError:
-        raise UnsupportedError(f"arrays of {value.dtype} are not supported", code="GE1203") from None
-
-
 def _copy(block: Block, values: Sequence[Any]) -> FuncOp:
     ops = [op for op in block.ops if op is not block.last_op]
-    return _function(ops, block.args, values, {}, _terminator(block))
+    return function_of(ops, block.args, values, {}, _terminator(block))
 
 
-def _function(
-    ops: Sequence[Operation],
-    arguments: Sequence[SSAValue],
-    values: Sequence[Any],
-    read: Mapping[SSAValue, Any],
-    terminator: Operation,
-) -> FuncOp:
-    """A function of copies of ``ops``: ``arguments`` have the types of ``values`` (types, or values), ``read`` are
-    constants, and the results are the operands of ``terminator``."""
-    types = [v if isinstance(v, Attribute) else type_of(v) for v in values]
-    block = Block(arg_types=types)
-    mapper: dict[SSAValue, SSAValue] = dict(zip(arguments, block.args, strict=True))
-    for old, new in zip(arguments, block.args, strict=True):
-        new.name_hint = old.name_hint
-    for value, array in read.items():
-        attr, spec = attribute_of(array)
-        constant = ConstantOp.of(attr, spec)
-        constant.y.name_hint = value.name_hint
-        block.add_op(constant)
-        mapper[value] = constant.y
-    needed = _needed(ops, terminator)
-    for op in ops:
-        if op in needed:
-            block.add_op(op.clone(mapper))
-    results = [mapper[v] for v in terminator.operands]
-    block.add_op(ReturnOp(*results))
-    function = FuncOp("main", (types, [r.type for r in results]), Region(block))
-    return function
-
-
-def _needed(ops: Sequence[Operation], terminator: Operation) -> set[Operation]:
-    """The ops of which something is read, and those that may not be left out."""
-    wanted: set[SSAValue] = set(terminator.operands)
-    needed: set[Operation] = set()
-    for op in reversed(ops):
-        if any(r in wanted for r in op.results):
-            needed.add(op)
-            wanted.update(read_by(op))
-    return needed
-
-
-__all__ = ["CACHE_SIZE", "Chain", "Stage", "type_of"]
+__all__ = ["CACHE_SIZE", "Chain", "Stage"]

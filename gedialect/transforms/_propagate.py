@@ -41,6 +41,13 @@ def propagate(function: FuncOp, *, infer: bool, folding: bool) -> Counter[str]:
     return counts
 
 
+def propagate_block(block: Block) -> Counter[str]:
+    """``propagate`` with both in one block, such as a body of control flow."""
+    counts: Counter[str] = Counter()
+    _walk(block, counts, True, True)
+    return counts
+
+
 def _walk(block: Block, counts: Counter[str], infer: bool, folding: bool) -> None:
     for op in list(block.ops):
         if not isinstance(op, GeOp) or isinstance(op, ConstantOp | HostOp):
@@ -76,16 +83,17 @@ def _fusion(op: FusionOp, counts: Counter[str], infer: bool) -> None:
         return
     body = op.body.block
     for arg, operand in zip(body.args, op.operands, strict=True):
-        _set_type(arg, operand.type)
+        set_type(arg, operand.type)
     # a fusion's ops are not folded: what is in a kernel was decided
     _walk(body, counts, infer, False)
     last = body.last_op
     if isinstance(last, YieldOp):
         for result, value in zip(op.results, last.operands, strict=True):
-            _set_type(result, value.type)
+            set_type(result, value.type)
 
 
-def _set_type(value: SSAValue, type_: Attribute) -> bool:
+def set_type(value: SSAValue, type_: Attribute) -> bool:
+    """Give a value another type; whether it is another."""
     if value.type == type_:
         return False
     value._type = type_  # pyright: ignore[reportPrivateUsage]
@@ -106,7 +114,7 @@ def _retype(op: GeOp) -> bool:
         raise GeError(f"{op.name} has {len(op.results)} results, {len(found)} follow from its operands", code="GE1005")
     changed = False
     for result, old, new in zip(op.results, attrs.results, found, strict=True):
-        changed |= _set_type(result, tensor_type(_merge(old, new)))
+        changed |= set_type(result, tensor_type(_merge(old, new)))
     return changed
 
 

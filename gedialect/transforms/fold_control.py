@@ -17,19 +17,21 @@ from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.control import IfOp, LoopOp, constant_flag
 from gedialect.dialects.ge.fusion import YieldOp
 from gedialect.ir.context import count
-from gedialect.ir.spec import spec_of
+from gedialect.ir.spec import Spec, spec_of, tensor_type
 from gedialect.ir.weights import read_constant
 
 ROUNDS = 16
 """Rounds up to which a loop is written out."""
 OPS = 4096
 """Ops up to which a loop is written out."""
+FEW_OPS = 128
+"""Ops up to which a loop of any number of rounds is written out."""
 
 
 @dataclass(frozen=True)
 class FoldControlPass(ModulePass):
     """Replaces a ``ge.if`` of a constant condition by its branch, and a ``ge.loop`` of at most ``rounds`` constant
-    rounds by copies of its body; a loop without rounds by what it starts with."""
+    rounds, or of few ops altogether, by copies of its body; a loop without rounds by what it starts with."""
 
     name: ClassVar[str] = "fold-control"
     rounds: int = ROUNDS
@@ -100,7 +102,8 @@ def _unrolled(op: LoopOp, rounds: int) -> list[SSAValue] | None:
     if not flag or (limit is not None and limit <= 0):
         return None if collects else list(op.init)
     goes_on = last.args[0] is block.args[1] or constant_flag(last.args[0]) is True
-    if limit is None or not goes_on or limit > rounds or limit * len(block.ops) > OPS:
+    total = 0 if limit is None else limit * len(block.ops)
+    if limit is None or not goes_on or total > OPS or (limit > rounds and total > FEW_OPS):
         return None
     if any(isinstance(v.type, ValueType) or not spec_of(v.type).is_static for v in last.args[1 + carried :]):
         return None
@@ -124,6 +127,52 @@ def _unrolled(op: LoopOp, rounds: int) -> list[SSAValue] | None:
         for column, value in zip(columns, out[1 + carried :], strict=True):
             column.append(value)
     return [*values, *(b.pack(c, axis=0) for c in columns)]
+
+
+def carry_collected(op: LoopOp) -> LoopOp | None:
+    """A loop that carries what ``op`` collects, in tensors with a row for each round; None unless the number of rounds
+    is constant, so that their size is."""
+    block = op.body.block
+    last = block.last_op
+    carried = len(op.init)
+    limit = None if op.trip is None else constant_number(op.trip)
+    flag = True if op.condition is None else constant_flag(op.condition)
+    if not isinstance(last, YieldOp) or len(op.results) == carried or limit is None or limit <= 0 or flag is not True:
+        return None
+    if last.args[0] is not block.args[1] and constant_flag(last.args[0]) is not True:
+        return None
+    elements = list(last.args[1 + carried :])
+    if any(isinstance(v.type, ValueType) or not spec_of(v.type).is_static for v in elements):
+        return None
+    specs = [spec_of(v.type) for v in elements]
+    if any(s.dtype.kind == "c" for s in specs):
+        return None
+    import numpy as np
+
+    before = GeBuilder(InsertPoint.before(op), op.location)
+    whole = [Spec(s.dtype, (limit, *s.shape)) for s in specs]
+    rows = before.array(np.arange(limit))
+    init = [before.splat(0, s.dtype, s.shape) for s in whole]
+    for spec in whole:
+        block.insert_arg(tensor_type(spec), len(block.args))
+    inside = GeBuilder(InsertPoint.before(last), op.location)
+    filled: list[SSAValue] = []
+    for arg, element, spec in zip(block.args[2 + carried :], elements, whole, strict=True):
+        here = inside.reshape(inside.equal(rows, block.args[0]), shape=[limit, *(1 for _ in spec.shape[1:])])
+        row = inside.reshape(element, shape=[1, *spec.shape[1:]])
+        filled.append(inside.select(here, row, arg))
+    last.operands = [*last.args[: 1 + carried], *filled]
+    values = [*op.init, *init]
+    new = LoopOp.make([op.trip, op.condition, values], types=[v.type for v in values], location=op.location)
+    new.add_region(op.detach_region(op.body))
+    before.insert(new)
+    for old, result in zip(list(op.results), new.results, strict=True):
+        result.name_hint = old.name_hint
+        old.replace_all_uses_with(result)
+    parent = op.parent
+    assert parent is not None
+    parent.erase_op(op)
+    return new
 
 
 def constant_number(value: SSAValue) -> int | None:

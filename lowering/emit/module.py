@@ -58,6 +58,9 @@ class ModuleEmitter:
             weights=0,
         )
         self.memory = memory
+        self.workspace = memory.workspace
+        self.workspace_no_reuse = _int_attribute(self.function, "ge.workspace_no_reuse")
+        self.workspace_lower_bound = _int_attribute(self.function, "ge.workspace_lower_bound")
         self.writer = ModelWriter(name, memory)
         self.graph = self.writer.graph("main")
         self.constant = const_derived(self.block)
@@ -90,11 +93,15 @@ class ModuleEmitter:
         if value in self.constant:
             return self.const_arg(value)
         if isinstance(base, BlockArgument):
-            return Arg("input", 0, spec.nbytes, base.index, role)
+            return self.locate(Arg("input", 0, spec.nbytes, base.index, role))
         place = self._place(base)
         if place.region.data == "output":
-            return Arg("output", 0, spec.nbytes, place.at.data, role)
-        return Arg("workspace", place.at.data, spec.nbytes, 0, role)
+            return self.locate(Arg("output", 0, spec.nbytes, place.at.data, role))
+        return self.locate(Arg("workspace", place.at.data, spec.nbytes, 0, role))
+
+    def locate(self, arg: Arg) -> Arg:
+        """Where bytes of this module lie in the file's memory: the same, unless it is a part of a larger one."""
+        return arg
 
     def _place(self, value: SSAValue) -> PlaceAttr:
         assert isinstance(value, OpResult)
@@ -158,10 +165,7 @@ class ModuleEmitter:
     # ------------------------------------------------------------------ tasks
     def emit(self) -> None:
         """Graph, weights, kernels and tasks of the whole function."""
-        for info, value in zip(self.inputs, self.block.args, strict=True):
-            node = self.writer.unique(info.name)
-            self.graph.add_data(node, _desc(spec_of(value.type)))
-            self.nodes[value] = (node, 0)
+        self.begin()
         for op in self.block.ops:
             if op.results and all(r in self.constant for r in op.results):
                 continue
@@ -176,6 +180,13 @@ class ModuleEmitter:
             else:
                 raise GeError(f"{op.name} cannot be emitted", code="GE1206", where=_node(op))
 
+    def begin(self) -> None:
+        """The nodes of the inputs."""
+        for info, value in zip(self.inputs, self.block.args, strict=True):
+            node = self.writer.unique(info.name)
+            self.graph.add_data(node, _desc(spec_of(value.type)))
+            self.nodes[value] = (node, 0)
+
     def _kernel(self, fusion: FusionOp) -> None:
         attr = fusion.attributes.get("kernel")
         if not isinstance(attr, KernelAttr):
@@ -184,7 +195,7 @@ class ModuleEmitter:
         if attr.scratch.data:
             scratch = fusion.attributes.get("scratch_place")
             assert isinstance(scratch, PlaceAttr)
-            args.append(Arg("workspace", scratch.at.data, attr.scratch.data, 0, "scratch"))
+            args.append(self.locate(Arg("workspace", scratch.at.data, attr.scratch.data, 0, "scratch")))
         key = signature(fusion)
         name = self.kernel_names.get(key)
         if name is None:
@@ -249,11 +260,16 @@ class ModuleEmitter:
         for i, value in enumerate(op.operands):
             spec = spec_of(value.type)
             source = self.arg_of(value)
-            target = Arg("output", 0, spec.nbytes, i, "out")
+            target = self.locate(Arg("output", 0, spec.nbytes, i, "out"))
             edges.append(self._edge(value))
-            if (source.region, source.index, source.offset) != ("output", i, 0) and spec.nbytes:
-                node = edges[-1][0]
-                self.tasks.append(CopyTask(source, target, op_index=self.writer.op_index(node)))
+            if (source.region, source.index, source.offset) != (target.region, target.index, target.offset):
+                if spec.nbytes:
+                    node = edges[-1][0]
+                    self.tasks.append(CopyTask(source, target, op_index=self.writer.op_index(node)))
+        self.end(edges)
+
+    def end(self, edges: list[Any]) -> None:
+        """The node of the outputs."""
         self.graph.add_net_output(self.writer.unique("NetOutput"), edges)
 
     def build(self, report: dict[str, Any]) -> OmFile:

@@ -13,7 +13,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import gedialect
 from gedialect.api.segments import CACHE_SIZE
+from gedialect.binary.tasks import LabelSwitch
 from gedialect.errors import GeError
+from gedialect.runtime.loader import load
 
 F32, I64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 
@@ -319,3 +321,123 @@ def test_optional_inputs(there: bool):
     got = gedialect.compile(m).run({"x": X, "o": X + 1 if there else None})
     same(got["y"], X + 1 if there else -X)
     assert got["has"] == there
+
+
+# ---------------------------------------------------------------------- control flow in one OM
+def one_om(m: onnx.ModelProto, path: Any, *runs: Mapping[str, Any], level: str = "O2") -> Any:
+    """Known sizes throughout: one OM, also from its file, with label tasks."""
+    executable = gedialect.compile(m, level=level)
+    assert isinstance(executable, gedialect.api.Executable)
+    executable.save(path)
+    loaded = gedialect.api.load(path)
+    for inputs in runs:
+        for again in (executable, loaded):
+            for g, w in zip(again.run(inputs, sanitize=True).values(), reference(m, inputs), strict=True):
+                same(g, w)
+    assert any(isinstance(t, LabelSwitch) for t in load(path).tasks)
+    assert executable.timing().us > 0
+    return executable
+
+
+@pytest.mark.parametrize("level", ["O0", "O2"])
+def test_a_branch_in_an_om(tmp_path, level: str):
+    nodes = [
+        node("ReduceSum", ["x"], ["sum"], keepdims=0),
+        node("Greater", ["sum", "zero"], ["c"]),
+        node("Exp", ["x"], ["e"]),
+        node("If", ["c"], ["z"], **branches([node("Relu", ["e"], ["a"])], [node("MatMul", ["x", "w"], ["b"])])),
+        node("Add", ["z", "e"], ["y"]),
+    ]
+    weights = {"zero": np.float32(0), "w": np.random.default_rng(1).standard_normal((6, 6)).astype(np.float32)}
+    m = model(nodes, {"x": X}, ["y", "z"], weights)
+    executable = one_om(m, tmp_path / "m.om", {"x": np.abs(X)}, {"x": -np.abs(X)}, {"x": np.abs(X)}, level=level)
+    assert executable.report.host_ops == []
+    assert executable.report.kernels >= 5
+
+
+def test_branches_that_hand_on_inputs_and_constants(tmp_path):
+    then = helper.make_graph(
+        [node("Identity", ["x"], ["a"]), node("Identity", ["k"], ["a2"])],
+        "t",
+        [],
+        [onnx.ValueInfoProto(name=n) for n in ("a", "a2")],
+    )
+    other = helper.make_graph(
+        [node("Identity", ["k"], ["b"]), node("Neg", ["x"], ["b2"])],
+        "e",
+        [],
+        [onnx.ValueInfoProto(name=n) for n in ("b", "b2")],
+    )
+    m = model(
+        [node("If", ["c"], ["y", "z"], then_branch=then, else_branch=other)],
+        {"x": X, "c": np.array(True)},
+        ["y", "z", "y"],
+        {"k": np.full(X.shape, 2.5, np.float32)},
+    )
+    del m.graph.output[2]
+    one_om(m, tmp_path / "m.om", {"x": X, "c": np.array(True)}, {"x": X, "c": np.array(False)})
+
+
+@pytest.mark.parametrize("level", ["O0", "O2"])
+def test_a_loop_in_an_om(tmp_path, level: str):
+    """Carried values that change places, a condition from data, and a limit."""
+    body = [
+        node("Mul", ["a", "factor"], ["grown"]),
+        node("ReduceMax", ["grown"], ["most"], keepdims=0),
+        node("Less", ["most", "limit"], ["go"]),
+        node("Identity", ["b"], ["next_a"]),
+    ]
+    nodes = [
+        node("Neg", ["x"], ["n"]),
+        node("Loop", ["m", "yes", "x", "n"], ["p", "q"], body=loop(body, {"a": "next_a", "b": "grown"})),
+        node("Add", ["p", "x"], ["y"]),
+    ]
+    weights = {"factor": np.float32(1.5), "limit": np.float32(100)}
+    x = np.abs(X) + 1
+    runs = [
+        {"x": x, "m": np.array(n), "yes": np.array(go)}
+        for n, go in ((0, True), (1, True), (7, True), (99, True), (5, False))
+    ]
+    m = model(nodes, runs[0], ["y", "q"], weights)
+    executable = one_om(m, tmp_path / "m.om", *runs, level=level)
+    assert executable.report.kernels > 4
+
+
+def test_a_loop_in_a_branch_in_a_loop(tmp_path):
+    inner = helper.make_graph(
+        [node("Add", ["p", "x"], ["q"]), node("Identity", ["go2_in"], ["go2"])],
+        "inner",
+        [info("i2", I64, []), info("go2_in", BOOL, []), info("p", F32, None)],
+        [onnx.ValueInfoProto(name="go2"), onnx.ValueInfoProto(name="q")],
+    )
+    body = [
+        node("Mod", ["i", "two"], ["parity"]),
+        node("Equal", ["parity", "nought"], ["even"]),
+        node(
+            "If",
+            ["even"],
+            ["b"],
+            **branches([node("Loop", ["i", "", "a"], ["t"], body=inner)], [node("Mul", ["a", "x"], ["e"])]),
+        ),
+        node("Identity", ["go_in"], ["go"]),
+    ]
+    nodes = [node("Loop", ["n", "", "x"], ["y"], body=loop(body, {"a": "b"}))]
+    runs = [{"x": X, "n": np.array(n)} for n in (6, 0, 1)]
+    one_om(model(nodes, runs[0], ["y"], {"two": np.array(2), "nought": np.array(0)}), tmp_path / "m.om", *runs)
+
+
+def test_a_long_scan_in_an_om(tmp_path):
+    x = np.random.default_rng(2).standard_normal((60, 5)).astype(np.float32)
+    body = helper.make_graph(
+        [node("Add", ["s", "e"], ["t"]), node("Tanh", ["t"], ["u"]), node("Mul", ["u", "e"], ["o"])],
+        "body",
+        [info("s", F32, [5]), info("e", F32, [5])],
+        [info("u", F32, [5]), info("o", F32, [5])],
+    )
+    m = model(
+        [node("Scan", ["s0", "x"], ["s", "y"], body=body, num_scan_inputs=1, scan_output_directions=[1])],
+        {"x": x},
+        ["s", "y"],
+        {"s0": np.zeros(5, np.float32)},
+    )
+    one_om(m, tmp_path / "m.om", {"x": x})
