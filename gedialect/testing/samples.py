@@ -322,6 +322,15 @@ def _select(s: Sampler, cls: type[GeOp], known: list[Known], fixed: Attributes) 
     return [first.with_dtype(dtypes.BY_NAME["i1"]) if isinstance(first, Spec) else first, *specs[1:]], attrs
 
 
+def _instance_norm(
+    s: Sampler, cls: type[GeOp], known: list[Known], fixed: Attributes
+) -> tuple[list[Known], Attributes]:
+    """gamma and beta have one value per channel even where a pattern says a number."""
+    x = _first(s, known, 3)
+    layout = fixed.get("data_format", "NCHW")
+    return [x, *[Spec(x.dtype, (_channels(x, layout),))] * 2], {"data_format": layout, "epsilon": 0.125}
+
+
 def _ffn(s: Sampler, cls: type[GeOp], known: list[Known], fixed: Attributes) -> tuple[list[Known], Attributes]:
     k, n, m = s.dim(), s.dim(), s.dim()
     shapes = [(s.dim(), k), (k, n), (n, m), (n,), (m,)]
@@ -353,6 +362,7 @@ SPECIAL: dict[str, Special] = {
     "attention": _attention,
     "ffn": _ffn,
     "select": _select,
+    "instance_norm": _instance_norm,
     "dequantize": _quantize,
 }
 FAMILIES: tuple[tuple[str, Special], ...] = (("reduce_", _axes), ("conv", _conv))

@@ -22,6 +22,7 @@ from gedialect.analysis.constness import const_derived
 from gedialect.analysis.fusibility import (
     Group,
     join_epilogue,
+    join_mix,
     join_vector,
     join_window,
     kernel_kind,
@@ -112,9 +113,7 @@ def _read_once(value: SSAValue) -> bool:
     """Whether one op reads ``value``, and can do so by strides."""
     user = value.get_user_of_unique_use()
     return (
-        user is not None
-        and user.name in ("ge.transpose", "ge.concat", "ge.matmul")
-        and kernel_kind(user) is not None
+        user is not None and user.name in ("ge.transpose", "ge.concat", "ge.matmul") and kernel_kind(user) is not None
     )
 
 
@@ -133,6 +132,7 @@ class _Grouping:
                 group = self._join(op, kind) if self.fuse else None
                 self._set(group or Group.of(op, kind))
         if self.fuse:
+            self._mix()
             for op in reversed(self.ops):
                 self._absorb_reads(op)
             for op in self.ops:
@@ -206,6 +206,19 @@ class _Grouping:
                 visit(list(member.operands))
         return False
 
+    def _mix(self) -> None:
+        """Let the latest product whose result a vector group works on, element by element, take it over."""
+        for vector in list(dict.fromkeys(self.group_of.values())):
+            if vector.kind != "vector":
+                continue
+            owners = {v.owner for op in vector.ops for v in op.operands}
+            producers = {g for o in owners if isinstance(o, Operation) and (g := self.group_of.get(o)) is not None}
+            for cube in sorted(producers, key=lambda g: -self.position[g.ops[-1]]):
+                mixed = join_mix(cube, vector)
+                if mixed is not None and not self._cyclic(mixed.ops):
+                    self._set(mixed)
+                    break
+
     # ------------------------------------------------------------------ data movement
     def _absorb_reads(self, op: Operation) -> None:
         """Let the one kernel that reads a strided read do the reading."""
@@ -225,13 +238,11 @@ class _Grouping:
         if target.kind == "move" and len(target.ops) == 1 and target.ops[0].name not in ("ge.concat", "ge.transpose"):
             return
         chain = self._chain(op, set(target.ops))
-        if chain is None or (
-            len(target.ops) > 1 and self._cyclic([*target.ops, group.ops[0]])
-        ):
+        if chain is None or (len(target.ops) > 1 and self._cyclic([*target.ops, group.ops[0]])):
             return
         last, access = chain
-        if target.kind == "cube" and access.reshape(spec_of(last.results[0].type).shape) is None:
-            return  # the matrix unit's loads take one stride per axis
+        if target.kind != "move" and access.reshape(spec_of(last.results[0].type).shape) is None:
+            return  # a computation reads with one stride per axis
         target.ops.append(group.ops[0])
         self._set(target)
 

@@ -79,7 +79,12 @@ class AttentionOp(GeOp):
         if any(s.rank != RANKS[layout] or s.dtype is not query.dtype for s in parts):
             raise mismatch(f"operands of {cls.name} are {layout} of one type, not {', '.join(map(str, parts))}")
         q, k, v = (_sizes(layout, s, n) for s, n in _split_heads(heads, groups, query, key, value))
-        for what, a, b in (("batch", q[0], k[0]), ("batch", q[0], v[0]), ("sequence", k[2], v[2]), ("head", q[3], k[3])):
+        for what, a, b in (
+            ("batch", q[0], k[0]),
+            ("batch", q[0], v[0]),
+            ("sequence", k[2], v[2]),
+            ("head", q[3], k[3]),
+        ):
             if a != b and DYNAMIC not in (a, b):
                 raise mismatch(f"{what} sizes of {cls.name} differ: {a} and {b}")
         if layout != "BSH" and (q[1] not in (heads, DYNAMIC) or {k[1], v[1]} - {groups, DYNAMIC}):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
-from gedialect.patterns import any_order, ge, number, one_of, rule
+from gedialect.patterns import any_order, attr, ge, number, one_of, rule
 
 FLOAT = {"float": lambda x: x.dtype.is_float}
 
@@ -105,3 +105,85 @@ def hard_swish(x):
         ),
         ge.hard_swish(x),
     )
+
+
+@rule(exact="tolerance")
+def sigmoid(x):
+    """1 / (1 + exp(-x))."""
+    bottom = 1 + ge.exp(-x)
+    return one_of(1 / bottom, ge.reciprocal(bottom)), ge.sigmoid(x)
+
+
+@rule(exact="tolerance")
+def swish_quotient(x):
+    """x / (1 + exp(-x)): SiLU as a quotient."""
+    return x / (1 + ge.exp(-x)), ge.swish(x, scale=1.0)
+
+
+@rule(exact="tolerance")
+def sigmoid_tanh(x):
+    """½ (1 + tanh(x / 2))."""
+    half = ge.tanh(one_of(x * 0.5, x / 2))
+    return one_of(0.5 * (1 + half), 0.5 + 0.5 * half), ge.sigmoid(x)
+
+
+@rule(exact="tolerance", where={"0 < c < 1": lambda c: 0 < c < 1, **FLOAT})
+def leaky_relu(x, c: number):
+    """maximum(x, c x)."""
+    return ge.maximum(x, x * c), ge.leaky_relu(x, negative_slope=lambda c: c)
+
+
+@rule(exact="tolerance", where=FLOAT)
+def leaky_relu_select(x, c: number):
+    """x where x > 0, c x elsewhere."""
+    return (
+        one_of(
+            ge.select(ge.greater(x, 0), x, x * c),
+            ge.select(ge.greater_equal(x, 0), x, x * c),
+            ge.select(ge.less(x, 0), x * c, x),
+        ),
+        ge.leaky_relu(x, negative_slope=lambda c: c),
+    )
+
+
+@rule(exact="value", where=FLOAT)
+def relu_select(x):
+    """0 where x < 0, x elsewhere."""
+    return ge.select(ge.less(x, 0), 0, x), ge.relu(x)
+
+
+@rule(exact="tolerance", where=FLOAT)
+def softsign(x):
+    """x / (1 + |x|)."""
+    return x / (1 + ge.abs(x)), ge.softsign(x)
+
+
+@rule(exact="tolerance", where=FLOAT)
+def elu_select(x):
+    """x where x > 0, exp(x) - 1 elsewhere: ELU with α = 1."""
+    low = one_of(ge.exp(x) - 1, ge.expm1(x))
+    return ge.select(ge.greater(x, 0), x, low), ge.elu(x, alpha=1.0, scale=1.0)
+
+
+def _glu(name: str, act, op: str, **attrs):
+    @rule(
+        exact="tolerance",
+        name=name,
+        where={**FLOAT, "halves": lambda x, z: len(z) == 2 and z[0] == z[1]},
+        samples={"x": lambda shapes: (3, 4), "z": lambda rng: [2, 2], "p": lambda rng: 1},
+    )
+    def glu(x, z: attr, p: attr):
+        half = ge.split(x, size_splits=z, split_dim=p)
+        return act(half[0]) * half[1], getattr(ge, op)(x, dim=p, **attrs)
+
+    glu.doc = f"A split, {name.removesuffix('_split')} of its halves."
+    return glu
+
+
+swiglu_split = _glu("swiglu_split", lambda y: ge.swish(y, scale=1.0), "swi_glu")
+geglu_split = _glu(
+    "geglu_split", lambda y: ge.gelu(y, approximate="none"), "ge_glu", approximate="none", activate_left=True
+)
+geglu_tanh_split = _glu(
+    "geglu_tanh_split", lambda y: ge.gelu(y, approximate="tanh"), "ge_glu", approximate="tanh", activate_left=True
+)

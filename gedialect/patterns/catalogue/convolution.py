@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from gedialect.ir.dtypes import F32
-from gedialect.patterns import attr, const, ge, given, optional, rule
+from gedialect.patterns import attr, const, ge, given, one_of, optional, rule
 from gedialect.patterns.catalogue._shapes import channels, per_channel
 
 SAME_LAYOUT = {"same data_format": lambda f, attrs: f == attrs.data_format}
@@ -87,3 +87,43 @@ def _batch_norm(conv: str):
 conv2d_batch_norm, conv3d_batch_norm = _batch_norm("conv2d"), _batch_norm("conv3d")
 conv2d_transpose_batch_norm = _batch_norm("conv2d_transpose")
 conv3d_transpose_batch_norm = _batch_norm("conv3d_transpose")
+
+
+def spatial_pads(p, f: str) -> list[int] | None:
+    """Pads of the spatial axes from those of all axes; None if batch or channels are padded too."""
+    n = len(p) // 2
+    first = 2 if f.startswith("NC") else 1
+    axes = range(first, first + n - 2)
+    others = [i for i in range(n) if i not in axes]
+    if n < 3 or any(p[i] or p[n + i] for i in others) or min(p) < 0:
+        return None
+    return [p[i] for i in axes] + [p[n + i] for i in axes]
+
+
+def _padded(conv: str):
+    @rule(
+        exact="tolerance",
+        name=f"pad_{conv}",
+        where={"only spatial axes, zeros": lambda p, f: spatial_pads(p, f) is not None},
+        samples={"x": lambda shapes: (1, 2, *[4] * (3 if "3d" in conv else 2)), "f": lambda rng: LAYOUT[conv]},
+    )
+    def pad(x, w, b, p: attr, q: attr, f: attr, **attrs):
+        """A pad with zeros before a convolution is its own."""
+        padded = one_of(ge.pad(x, paddings=p, mode="constant"), ge.pad(x, None, 0, paddings=p, mode="constant"))
+        return (
+            getattr(ge, conv)(padded, w, optional(b), pads=q, data_format=f, **attrs),
+            getattr(ge, conv)(x, w, b, pads=lambda p, q, f: both(q, spatial_pads(p, f)), data_format=f, **attrs),
+        )
+
+    return pad
+
+
+LAYOUT = {"conv2d": "NCHW", "conv3d": "NCDHW"}
+
+
+def both(q, p) -> list[int]:
+    """Pads of a convolution and of a pad in one: begin of each axis, then end of each."""
+    return [v + w for v, w in zip(q, p, strict=True)]
+
+
+pad_conv2d, pad_conv3d = _padded("conv2d"), _padded("conv3d")

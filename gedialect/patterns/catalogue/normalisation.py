@@ -120,6 +120,101 @@ def rms_norm_in_f32(x, g, e: number, a: attr):
     )
 
 
+@rule(
+    exact="tolerance", where={**FLOAT, **TRAILING, "g and b": lambda g, b, x, a: last_axis(g, b, x, a)}, samples=EPSILON
+)
+def layer_norm_tensorflow(x, g, b, e: number, a: attr):
+    """x · f + (β - mean · f) with f = γ / √(variance + ε), as TensorFlow and Keras write it."""
+    mean = _mean(x, a)
+    f = ge.rsqrt(_mean(_square(x - mean), a) + e) * g
+    return (
+        x * f + (b - mean * f),
+        ge.layer_norm(
+            x,
+            ge.reshape(g, shape=lambda g: stripped(g)),
+            ge.reshape(b, shape=lambda b: stripped(b)),
+            begin_norm_axis=-1,
+            epsilon=lambda e: e,
+        ),
+    )
+
+
+def last_axis(g, b, x, a) -> bool:
+    """Whether gamma and beta are vectors over the last axis, which alone is normalised."""
+    shape = list(x.shape[-1:])
+    return first_axis(a, x.rank) == x.rank - 1 and stripped(g) == shape == stripped(b) and -1 not in shape
+
+
+@rule(
+    exact="tolerance",
+    where={
+        "cast back": lambda x, out: x.dtype is out.dtype and x.dtype.name in ("f16", "bf16"),
+        "gamma is a number or of x's type": lambda g, x: g.dtype.name == "f32" and g.rank == 1,
+    },
+    samples={"dtypes": ["f16"]},
+)
+def layer_norm_in_f32(x, g: const, b: const, k: attr, e: attr):
+    """A layer norm in f32 between casts: its statistics are in f32 anyway."""
+    wide = ge.layer_norm(ge.cast(x, dtype="f32"), g, b, begin_norm_axis=k, epsilon=e)
+    return (
+        ge.cast(wide),
+        ge.layer_norm(x, ge.cast(g, dtype=lambda x: x), ge.cast(b, dtype=lambda x: x), begin_norm_axis=k, epsilon=e),
+    )
+
+
+# ---------------------------------------------------------------- group norm
+def groups_of(x, y, out) -> bool:
+    """Whether x [N, C, ...] is seen as y [N, G, ...] and back."""
+    return (
+        x.rank >= 3
+        and y.rank == 3
+        and x.is_static
+        and y.is_static
+        and x.shape[0] == y.shape[0]
+        and x.shape[1] % y.shape[1] == 0
+        and out.shape == x.shape
+    )
+
+
+GROUPS = {
+    "x": lambda shapes: (2, 4, 3, 2),
+    "t": lambda rng: [2, 2, 12],
+    "u": lambda rng: [2, 4, 3, 2],
+    **dict.fromkeys("gb", lambda shapes: (4, 1, 1)),
+}
+
+
+def channel_vector(p, x) -> bool:
+    """Whether ``p`` has one value for each channel of x [N, C, ...]."""
+    return stripped(p) == [x.shape[1], *[1] * (x.rank - 2)]
+
+
+@rule(
+    exact="tolerance",
+    where={
+        "groups of channels": lambda x, y, out: groups_of(x, y, out),
+        "one value per channel": lambda g, b, x: channel_vector(g, x) and channel_vector(b, x),
+    },
+    samples=GROUPS,
+)
+def group_norm(x, g: const, b: const, e: attr, t: attr, u: attr):
+    """Instance norm of groups of channels, then a factor and an offset per channel, as PyTorch exports it."""
+    y = ge.reshape(x, shape=t).named("y")
+    inner = ge.instance_norm(y, 1, 0, epsilon=e, data_format="NCL")
+    back = ge.reshape(inner, shape=u)
+    return (
+        back * g + b,
+        ge.group_norm(
+            x,
+            ge.reshape(g, shape=[-1]),
+            ge.reshape(b, shape=[-1]),
+            num_groups=lambda y: y.shape[1],
+            epsilon=e,
+            data_format="NCHW",
+        ),
+    )
+
+
 # ---------------------------------------------------------------- batch norm
 def _affine(scale, offset, mean, variance):
     """Factor and offset [C] that a batch norm comes to."""

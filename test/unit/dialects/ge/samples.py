@@ -193,6 +193,20 @@ def _attention() -> list[Sample]:
     return out
 
 
+def _optimizers() -> list[Sample]:
+    p, m, g, v = normal(3, 4), normal(3, 4), normal(3, 4), uniform(0.1, 1, 3, 4)
+    some = [np.asarray(x, np.float32) for x in (0.1, 0.2, 0.25, 0.5, 0.75, 0.125)]
+    a, b, lr, c, d, e = some
+    out = [Sample("apply_momentum", (p, m, lr, g, c), {"use_nesterov": nesterov}) for nesterov in (False, True)]
+    out.append(Sample("apply_adam", (p, m, v, a, b, lr, c, d, e, g)))
+    out.append(Sample("apply_adam_w", (p, m, v, a, b, lr, e, c, d, e, g)))
+    steps, one = np.asarray(3, np.float32), np.asarray(1, np.float32)
+    out.append(Sample("lamb_apply_optimizer_assign", (g, v, m, p, c, c, d, lr, e, steps, one, a)))
+    out.append(Sample("lamb_apply_weight_assign", (b, c, lr, g, p)))
+    out.append(Sample("lamb_apply_weight_assign", (np.asarray(0, np.float32), c, lr, g, p)))
+    return out
+
+
 def _norms() -> list[Sample]:
     x = normal(2, 3, 4, 6) + np.float32(0.5)
     x2 = normal(2, 3, 4, 6)
@@ -218,6 +232,7 @@ def _norms() -> list[Sample]:
     for mode in (0, 1):
         others.append(Sample("rotary_embedding", (x, normal(4, 6), normal(4, 6)), {"mode": mode}))
     others += _attention()
+    others += _optimizers()
     lrn = {"depth_radius": 1, "bias": 1.0, "alpha": 0.2, "beta": 0.75}
     return [
         *layer,

@@ -1,0 +1,86 @@
+"""Identities of arithmetic and logic that leave less to compute."""
+# pyright: basic
+
+from __future__ import annotations
+
+from gedialect.patterns import ge, number, one_of, rule
+
+FLOAT = {"float": lambda x: x.dtype.is_float}
+
+
+@rule(exact="bits", level=1)
+def not_not(x):
+    """Not not x is x."""
+    return ge.logical_not(ge.logical_not(x)), x
+
+
+@rule(exact="bits", level=1, samples={"dtypes": ["i1"]})
+def and_true(x):
+    """x and true is x: masks that take nothing out."""
+    return ge.logical_and(x, True), x
+
+
+@rule(exact="bits", level=1, samples={"dtypes": ["i1"]})
+def or_false(x):
+    """x or false is x."""
+    return ge.logical_or(x, False), x
+
+
+@rule(exact="bits", level=1, where={"shape is known": lambda x: x.is_static})
+def select_same(c, x):
+    """A choice between a value and itself."""
+    return ge.select(c, x, x), x
+
+
+@rule(exact="bits", level=1)
+def select_not(c, x, y):
+    """A choice by a negated condition is the other choice."""
+    return ge.select(ge.logical_not(c), x, y), ge.select(c, y, x)
+
+
+@rule(exact="tolerance", where=FLOAT)
+def pow_half(x):
+    """x to the power ½."""
+    return x**0.5, ge.sqrt(x)
+
+
+@rule(exact="tolerance", where=FLOAT)
+def rsqrt(x):
+    """1 / √x."""
+    return one_of(1 / ge.sqrt(x), ge.reciprocal(ge.sqrt(x))), ge.rsqrt(x)
+
+
+@rule(exact="value")
+def sub_neg(x, y):
+    """x - (-y) is x + y."""
+    return x - (-y), x + y
+
+
+@rule(exact="value")
+def add_neg(x, y):
+    """x + (-y) is x - y."""
+    return x + (-y), x - y
+
+
+@rule(exact="value", where=FLOAT)
+def mul_minus_one(x):
+    """x · -1 is -x."""
+    return x * -1, -x
+
+
+@rule(exact="tolerance", where={**FLOAT, "not zero": lambda c: c != 0})
+def div_constant(x, c: number):
+    """Division by a number is multiplication by its reciprocal: a vector unit divides slowly."""
+    return x / c, x * (lambda c: 1.0 / c)
+
+
+@rule(exact="tolerance", where=FLOAT)
+def log_exp(x):
+    """log exp x is x."""
+    return ge.log(ge.exp(x)), x
+
+
+@rule(exact="bits", level=1)
+def abs_neg(x):
+    """|-x| is |x|."""
+    return ge.abs(-x), ge.abs(x)
