@@ -311,3 +311,24 @@ def join_epilogue(group: Group, op: GeOp) -> Group | None:
     elif done & FIXPIPE_OPS:
         return None
     return Group("cube", [*group.ops, op], tail=op.results[0])
+
+
+def join_mix(cube: Group, vector: Group) -> Group | None:
+    """One mixed kernel of a product and a vector group that works on each of its elements by itself, or None.
+
+    The vector group keeps to the product's shape: no reductions, and smaller values only for use inside.
+    """
+    tail = cube.tail
+    if cube.kind != "cube" or cube.fixed or tail is None or vector.kind != "vector":
+        return None
+    if vector.fixed or vector.reduced or vector.domain != spec_of(tail.type).shape or not _aligned(cube, vector):
+        return None
+    inside: set[Operation] = {*cube.ops, *vector.ops}
+    if not any(tail in op.operands for op in vector.ops):
+        return None
+    for op in (*cube.ops, *vector.ops):
+        for r in op.results:
+            stored = not r.uses or any(u.operation not in inside for u in r.uses)
+            if stored and spec_of(r.type).shape != vector.domain:
+                return None
+    return Group("mix", [*cube.ops, *vector.ops], vector.domain, calls=vector.calls)

@@ -553,6 +553,7 @@ def _control() -> list[Instr]:
     cross = (
         AttrSpec("flag", "int", None, doc="0..10"),
         AttrSpec("pipe", "enum", None, pipes, doc="the queue that signals or waits"),
+        AttrSpec("slots", "int", 1, doc="the flag used is flag + (iteration of the enclosing loop) mod slots"),
     )
     sync = "NPU architecture 2201 (synchronisation)"
     return [

@@ -49,7 +49,7 @@ class _Converter:
                 operands = tuple([views[v] for v in op._operands])  # pyright: ignore[reportPrivateUsage]
                 out.append(Inst(op.INSTR, operands, self.attrs(op)))
             elif isinstance(op, ViewOp):
-                table.add_view(op)
+                table.add_view(op, depth)
             elif isinstance(op, AllocOp):
                 table.add_alloc(op, depth)
             elif isinstance(op, ForOp):

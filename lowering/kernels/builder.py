@@ -176,6 +176,12 @@ class TileRef:
             return TileRef(self._builder, self.root, self.space, dtype, shape, strides, base + offset)
         return self._derive(base + offset, shape, strides)
 
+    def ring(self, offset: Index, elements: int, slots: int) -> TileRef:
+        """See `GmArg.ring`; the view is made here, at the current place."""
+        op = self._builder.make_ring(self.view(offset, (elements,)), slots)
+        value, block = op.results[0], self._builder.blocks[-1]
+        return TileRef(self._builder, value, self.space, self.dtype, (elements,), (1,), _ZERO, value, block)
+
     def __getitem__(self, key: tuple[slice | Index, ...] | slice | Index) -> TileRef:
         """numpy-like: ``t[a:b, i]``; slices have int bounds and a step of 1 or more, indices may be affine."""
         keys = key if isinstance(key, tuple) else (key,)
@@ -254,6 +260,11 @@ class GmArg:
     ) -> TileRef:
         """Elements from ``offset`` on (see `TileRef.view`)."""
         return self.ref.view(offset, shape, strides, dtype)
+
+    def ring(self, offset: Index, elements: int, slots: int = 1) -> TileRef:
+        """``elements`` from ``offset`` on; with several ``slots``, iterations of the loop around this place take as
+        many such pieces, one after the other in memory, in turn."""
+        return self.ref.ring(offset, elements, slots)
 
     def tensor(self, shape: Sequence[int]) -> TileRef:
         """The whole argument as a row-major tensor, to slice with `TileRef.window` or ``[...]``."""
@@ -373,8 +384,19 @@ class KernelBuilder(Instructions):
         block.add_op(op)
         return TileRef(self, op.tile, space, dtype, shape, contiguous(shape), _ZERO, op.tile, block)
 
+    def make_ring(self, ref: TileRef, slots: int) -> ViewOp:
+        """The view of ``ref`` at the current place, its pieces taking turns (called by `TileRef.ring`)."""
+        op = self._view(ref)
+        if slots > 1:
+            op.properties["slots"] = _attr_i64(slots)
+            op.properties["slot"] = _attr_i64(ref.shape[0])
+        return op
+
     def make_view(self, ref: TileRef) -> SSAValue:
         """The `npu.view` of ``ref`` at the current place (called by `TileRef.value`)."""
+        return self._view(ref).tile
+
+    def _view(self, ref: TileRef) -> ViewOp:
         offset, shape = ref.offset, ref.shape
         values = [v for v, c in offset.terms.items() if c]
         properties: dict[str, Attribute] = {
@@ -388,7 +410,7 @@ class KernelBuilder(Instructions):
             properties=properties,
         )
         self.blocks[-1].add_op(op)
-        return op.tile
+        return op
 
     # instructions
 

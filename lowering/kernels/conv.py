@@ -61,21 +61,22 @@ def problems(group: CubeGroup) -> list[Problem]:
     assert kernel is not None
     rank = len(x.access.shape)
     order = [0, channel_axis(attrs.data_format, rank), *spatial_axes(attrs.data_format, rank)]
-    xs, ys = x.access.transpose(order), group.result.transpose(order)
+    xs, y = x.access.transpose(order), group.result.transpose(order)
+    ys = [a.transpose(order) for a in group.accesses]
     fs = kernel.access
     n = rank - 2
     transposed = group.op.name.endswith("_transpose")
     lines = [
-        _phases(xs.shape[2 + i], ys.shape[2 + i], fs.shape[2 + i], attrs.strides[i], attrs.dilations[i], attrs.pads[i])
+        _phases(xs.shape[2 + i], y.shape[2 + i], fs.shape[2 + i], attrs.strides[i], attrs.dilations[i], attrs.pads[i])
         if transposed
-        else [Line(ys.shape[2 + i], 0, 1, fs.shape[2 + i], 0, 1, attrs.strides[i], attrs.dilations[i], attrs.pads[i])]
+        else [Line(y.shape[2 + i], 0, 1, fs.shape[2 + i], 0, 1, attrs.strides[i], attrs.dilations[i], attrs.pads[i])]
         for i in range(n)
     ]
     out: list[Problem] = []
     # planes, rows, columns: a 2-D convolution has one plane of one tap
     flat = Line(1, 0, 1, 1, 0, 1, 1, 1, 0)
     if n < 3:
-        xs, ys, fs = (_with_axes(a, 3 - n) for a in (xs, ys, fs))
+        xs, fs, *ys = (_with_axes(a, 3 - n) for a in (xs, fs, *ys))
         lines = [*([flat] for _ in range(3 - n)), *lines]
     for chosen in product(*lines):
         if all(line.outputs > 0 for line in chosen):
@@ -118,13 +119,13 @@ def _products(
     x: Read,
     kernel: Read,
     bias: Read | None,
-    y: Access,
+    ys: Sequence[Access],
     group: CubeGroup,
     groups: int,
     lines: Sequence[Line],
     transposed: bool,
 ) -> Iterator[Problem]:
-    """The products of one phase: x and y are [N, C, D, H, W], the filter is [., ., kd, kh, kw]."""
+    """The products of one phase: x and the results are [N, C, D, H, W], the filter is [., ., kd, kh, kw]."""
     planes, rows, cols = lines
     xs, fs = x.access, kernel.access
     # filter as [groups, kd, kh, kw, c, n] over the taps of this phase
@@ -132,12 +133,12 @@ def _products(
         fs = fs.slice(axis, line.first_tap, line.taps, line.tap_step) if line.taps else _none(fs, axis)
     c_axis, n_axis = (0, 1) if transposed else (1, 0)
     c = xs.shape[1] // groups
-    n = y.shape[1] // groups
+    n = ys[0].shape[1] // groups
     per_group = fs.strides[0] * (fs.shape[0] // groups)
     taps = (*fs.shape[2:], c, n)
     tap_strides = (*fs.strides[2:], fs.strides[c_axis], fs.strides[n_axis])
     for axis, line in enumerate(lines, 2):
-        y = y.slice(axis, line.start, line.outputs, line.step)
+        ys = [y.slice(axis, line.start, line.outputs, line.step) for y in ys]
     empty = any(line.taps == 0 for line in lines)
     segments = [(0, planes.outputs, 0, 0)] if empty else list(_segments(planes, xs.shape[2]))
     for first, count, tap0, tap1 in segments:
@@ -163,17 +164,19 @@ def _products(
             ),
             kernel.dtype,
         )
-        part = y.slice(2, first, count)
-        out = Access(
-            (*batch, *part.shape[3:], n),
-            (part.strides[0], n * part.strides[1], *part.strides[2:], part.strides[1]),
-            part.offset,
-        )
+        outs = [
+            Access(
+                (*batch, *part.shape[3:], n),
+                (part.strides[0], n * part.strides[1], *part.strides[2:], part.strides[1]),
+                part.offset,
+            )
+            for part in (y.slice(2, first, count) for y in ys)
+        ]
         row = None
         if bias is not None:
             stride = bias.access.strides[0]
             row = Read(bias.arg, Access((*batch, n), (0, n * stride, 0, stride), bias.access.offset), bias.dtype)
-        problem = _product(a, b, row, out, group, rows, cols, tap1 - tap0)
+        problem = _product(a, b, row, outs, group, rows, cols, tap1 - tap0)
         if problem is not None:
             yield problem
 
@@ -204,7 +207,7 @@ def _segments(line: Line, size: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _product(
-    a: Read, b: Read, bias: Read | None, y: Access, group: CubeGroup, rows: Line, cols: Line, planes: int
+    a: Read, b: Read, bias: Read | None, ys: Sequence[Access], group: CubeGroup, rows: Line, cols: Line, planes: int
 ) -> Problem | None:
     """The product of [N, groups, D] loops; pads that cut the input off are taken from it first."""
     access = a.access
@@ -222,7 +225,7 @@ def _product(
         pads += [begin, max(reach - size, 0)]
     a = Read(a.arg, access, a.dtype)
     if planes and (rows.taps, cols.taps) == (1, 1) and planes == 1 and not any(pads):
-        return _pointwise(a, b, bias, y, group, rows.stride, cols.stride)
+        return _pointwise(a, b, bias, ys, group, rows.stride, cols.stride)
     window = Window(
         (rows.taps, cols.taps),
         (rows.stride, cols.stride),
@@ -231,25 +234,25 @@ def _product(
     )
     if planes == 0 or rows.taps == 0 or cols.taps == 0:
         b = Read(
-            b.arg, Access((*y.shape[:3], 0, 1, 1, *b.access.shape[-2:]), b.access.strides, b.access.offset), b.dtype
+            b.arg, Access((*ys[0].shape[:3], 0, 1, 1, *b.access.shape[-2:]), b.access.strides, b.access.offset), b.dtype
         )
         window = Window((1, 1), (1, 1), (1, 1), (0, 0, 0, 0))
-    return Problem(a, b, bias, y, group.epilogue, window)
+    return Problem(a, b, bias, ys[0], group.epilogue, window, tuple(ys[1:]))
 
 
 def _pointwise(
-    a: Read, b: Read, bias: Read | None, y: Access, group: CubeGroup, row_step: int, col_step: int
+    a: Read, b: Read, bias: Read | None, ys: Sequence[Access], group: CubeGroup, row_step: int, col_step: int
 ) -> Problem:
     """One tap and no pads: a product of matrices over [N, groups, D, rows, columns]."""
     source, f = a.access, b.access
     c, n = f.shape[-2:]
-    outer = (*y.shape[:3], *y.shape[3:5])
+    outer = ys[0].shape[:5]
     strides = (*source.strides[:3], source.strides[-3] * row_step, source.strides[-2] * col_step)
     left = Access((*outer, n, c), (*strides, 0, source.strides[-1]), source.offset)
     right = Access((*outer, n, c), (*f.strides[:3], 0, 0, f.strides[-1], f.strides[-2]), f.offset)
-    result = Access((*outer, n, c), (*y.strides, 0), y.offset)
+    results = [Access((*outer, n, c), (*y.strides, 0), y.offset) for y in ys]
     row = None
     if bias is not None:
         strides = (*bias.access.strides[:3], 0, 0, bias.access.strides[-1], 0)
         row = Read(bias.arg, Access((*outer, n, c), strides, bias.access.offset), bias.dtype)
-    return matrix(Read(a.arg, left, a.dtype), Read(b.arg, right, b.dtype), row, result, group)
+    return matrix(Read(a.arg, left, a.dtype), Read(b.arg, right, b.dtype), row, results, group)

@@ -13,6 +13,7 @@ from math import prod
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from gedialect.analysis.fusibility import FIXPIPE_OPS
 from gedialect.dialects.ge.base import FusionClass, GeOp
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.fusion import FusionOp, YieldOp
@@ -52,6 +53,12 @@ class CubeGroup:
     epilogue: Epilogue
     result: Access
     """Where each element of the product lies in the group's result."""
+    others: tuple[Access, ...] = ()
+    """What else is read or written for each element of the product, in its axes."""
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        return self.result, *self.others
 
 
 def analyse(fusion: FusionOp) -> CubeGroup:
@@ -104,6 +111,28 @@ def analyse(fusion: FusionOp) -> CubeGroup:
                 hint="constants of cube kernels must be operands of the group",
             )
     return CubeGroup(cube, operands, epilogue, _result(spec_of(cube.results[0].type).shape, perm))
+
+
+def vector_follows(fusion: FusionOp) -> bool:
+    """Whether a group with a product has results, or ops after the product, that fixpipe alone cannot make."""
+    tail: SSAValue | None = None
+    done: set[str] = set()
+    for op in fusion.body.block.ops:
+        if isinstance(op, YieldOp):
+            return list(op.operands) != [tail]
+        if not isinstance(op, GeOp) or isinstance(op, ConstantOp):
+            continue
+        if op.FUSION_CLASS is FusionClass.CUBE:
+            tail = op.results[0]
+        elif tail is not None and list(op.operands) == [tail] and op.name in (*FIXPIPE_OPS, "ge.transpose"):
+            kind = "ge.relu" if op.name == "ge.leaky_relu" else op.name
+            if kind in done:
+                return True
+            done.add(kind)
+            tail = op.results[0]
+        elif op.FUSION_CLASS is FusionClass.ELEMENTWISE:
+            return True
+    return False
 
 
 def _bad(op: Operation, why: str) -> GeError:
@@ -180,6 +209,10 @@ class Problem:
     y: Access
     epilogue: Epilogue
     window: Window | None = None
+    others: tuple[Access, ...] = ()
+    """What vector work on the result reads and writes, in the axes of y."""
+    after: float = 0.0
+    """Cycles of a vector core per element of the result, for that work."""
 
     @property
     def batch(self) -> tuple[int, ...]:

@@ -152,8 +152,9 @@ class Nest:
             first = 0 if span is longest else turn % sharers
             turn += 0 if span is longest else span.count
             if first + span.count <= sharers:
+                tested = first > 0 or span.count < sharers
                 with between(k, me, first, first + span.count, sharers):
-                    yield _at(span, me - first if span.count > 1 else ZERO), False
+                    yield _at(span, me - first if span.count > 1 else ZERO), False if tested else None
             else:
                 with k.loop(me, span.count, sharers) as i:
                     yield _at(span, i), True

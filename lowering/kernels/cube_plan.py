@@ -22,6 +22,8 @@ ISSUE = 50.0
 """Cycles of scalar work and waiting per step of loads and product."""
 BLOCK = 20.0
 """Cycles that each further block costs: among equals, fewer blocks."""
+VECTOR_TILE = 600.0
+"""Cycles that a tile costs the vectors besides its elements."""
 FRACTAL = 16
 ROW_WASTE = 1.3
 """Part of the product that rows may be rounded up by, for equal tiles."""
@@ -276,8 +278,9 @@ def _price(
     mte2 = max(mte2, target.chip_cycles(moved * p.blocks, l2=True))
     out = target.transfer_cycles("l0c_to_gm", m * p.n * problem.epilogue.dtype.itemsize)
     serial = steps * ISSUE if tiles == 1 else 0.0
-    overlapped = max(cube, mte1, mte2, tiles * out)
-    return overlapped + first + out + serial + target.gm.read_latency + tiles * ISSUE + p.blocks * BLOCK
+    after = VECTOR_TILE + p.r * p.q * p.n / 2 * problem.after if problem.after else 0.0
+    overlapped = max(cube, mte1, mte2, tiles * out, tiles * after)
+    return overlapped + after + first + out + serial + target.gm.read_latency + tiles * ISSUE + p.blocks * BLOCK
 
 
 def _slowdown(read: Read, sizes: tuple[int, ...], target: Target) -> float:

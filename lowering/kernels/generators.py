@@ -16,6 +16,7 @@ from gedialect.errors import UnsupportedError
 from gedialect.ir.spec import spec_of
 from gedialect.targets import Target
 from lowering.emit.kernel import to_kernel
+from lowering.kernels.cube import vector_follows
 from lowering.transforms.npu_allocate import allocate_kernel
 from lowering.transforms.npu_insert_sync import insert_sync
 
@@ -49,6 +50,10 @@ def generator_of(fusion: FusionOp) -> Generator:
 
         return scatter
     if FusionClass.CUBE in classes:
+        if vector_follows(fusion):
+            from lowering.kernels import mix
+
+            return mix
         if "ge.matmul" in names:
             from lowering.kernels import matmul
 

@@ -757,13 +757,13 @@ class Instructions:
         """later work on the pipe starts after its earlier work is done; ALL: on every pipe"""
         self.emit(_PIPE_BARRIER, (), pipe=pipe)
 
-    def cross_core_set(self, flag: int, pipe: str) -> None:
+    def cross_core_set(self, flag: int, pipe: str, *, slots: int = 1) -> None:
         """cube: signals both vector sub-blocks; vector: signals its cube once both sub-blocks did"""
-        self.emit(_CROSS_CORE_SET, (), flag=flag, pipe=pipe)
+        self.emit(_CROSS_CORE_SET, (), flag=flag, pipe=pipe, slots=slots)
 
-    def cross_core_wait(self, flag: int, pipe: str) -> None:
+    def cross_core_wait(self, flag: int, pipe: str, *, slots: int = 1) -> None:
         """the pipe waits for the other side's signal"""
-        self.emit(_CROSS_CORE_WAIT, (), flag=flag, pipe=pipe)
+        self.emit(_CROSS_CORE_WAIT, (), flag=flag, pipe=pipe, slots=slots)
 
 
 _LOAD = BY_NAME["load"]

@@ -5,6 +5,7 @@ Axes that both the left side and the result walk as one become one row axis, so 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from gedialect.dialects.ge.attrs import KernelAttr
@@ -40,22 +41,23 @@ def problems(group: CubeGroup) -> list[Problem]:
     left, right = left.broadcast((*batch, m, k)), right.broadcast((*batch, k, n))
     a = Access((*batch, m, n, k), (*left.strides[:-1], 0, left.strides[-1]), left.offset)
     b = Access((*batch, m, n, k), (*right.strides[:-2], 0, right.strides[-1], right.strides[-2]), right.offset)
-    y = Access((*batch, m, n, k), (*group.result.strides, 0), group.result.offset)
+    ys = [Access((*batch, m, n, k), (*y.strides, 0), y.offset) for y in group.accesses]
     row = None
     if bias is not None:
         strides = (*(0 for _ in batch), 0, bias.access.strides[0], 0)
         row = Read(bias.arg, Access((*batch, m, n, k), strides, bias.access.offset), bias.dtype)
-    return [matrix(Read(x1.arg, a, x1.dtype), Read(x2.arg, b, x2.dtype), row, y, group)]
+    return [matrix(Read(x1.arg, a, x1.dtype), Read(x2.arg, b, x2.dtype), row, ys, group)]
 
 
-def matrix(a: Read, b: Read, bias: Read | None, y: Access, group: CubeGroup) -> Problem:
+def matrix(a: Read, b: Read, bias: Read | None, ys: Sequence[Access], group: CubeGroup) -> Problem:
     """The problem of operands over [*outer, n, k], where a has stride 0 along n, y along k, and the bias along k.
 
     The last two of the merged outer axes along which neither b nor the bias changes become rows and columns.
     """
+    y = ys[0]
     outer = len(y.shape) - 2
     fixed = [b.access, *([] if bias is None else [bias.access])]
-    groups = collapse([a.access, *fixed, y], [0] * outer + [1, 2])
+    groups = collapse([a.access, *fixed, *ys], [0] * outer + [1, 2])
     loops = [g for g in groups if g[0] < outer]
     rows: list[tuple[int, ...]] = []
     while loops and len(rows) < 2 and all(f.strides[i] == 0 for f in fixed for i in loops[-1]):
@@ -74,7 +76,7 @@ def matrix(a: Read, b: Read, bias: Read | None, y: Access, group: CubeGroup) -> 
     count = len(loops)
     shape_a, strides_a = over(a.access, (outer + 1,))
     _, strides_b = over(b.access, (outer + 1, outer))
-    shape_y, strides_y = over(y, (outer,))
+    results = [Access(*over(access, (outer,)), access.offset) for access in ys]
     k, n = y.shape[-1], y.shape[-2]
     return Problem(
         Read(a.arg, Access((*shape_a[:count], 1, *shape_a[count:]), (*strides_a[:count], 0, *strides_a[count:]),
@@ -84,8 +86,9 @@ def matrix(a: Read, b: Read, bias: Read | None, y: Access, group: CubeGroup) -> 
         None if bias is None else Read(
             bias.arg, Access((*shape_a[:count], n), (*over(bias.access, ())[1][:count], bias.access.strides[-2]),
                              bias.access.offset), bias.dtype),
-        Access(shape_y, strides_y, y.offset),
+        results[0],
         group.epilogue,
+        others=tuple(results[1:]),
     )  # fmt: skip
 
 

@@ -134,7 +134,7 @@ class TileWriter:
         looped = [t < n for t, n in zip(self.tile, p.shape, strict=True)]
         for value in p.loads:  # what no loop changes is loaded once
             if not any(v and x for v, x in zip(p.varies[value], looped, strict=True)):
-                self.hoisted[value] = self._load(value, [Affine()] * len(p.shape), self.tile, 1)
+                self.hoisted[value] = self.load(value, [Affine()] * len(p.shape), self.tile, 1)
         kept = self.tile[: p.kept]
         deal(self.k, p.shape[: p.kept], kept, self._rows)
 
@@ -200,7 +200,7 @@ class TileWriter:
         if value in env or value in self.p.scalars:
             return
         if value in self.p.loads:
-            env[value] = self._load(value, at, tile, self.buffers)
+            env[value] = self.load(value, at, tile, self.buffers)
             return
         work: list[SSAValue] = [value]
         wanted: set[SSAValue] = set()
@@ -215,7 +215,8 @@ class TileWriter:
             if op.results[0] in wanted:
                 self._compute(op, env, at, tile, accumulate=False)
 
-    def _load(self, value: SSAValue, at: Sequence[Affine], tile: Sequence[int], buffers: int) -> TileRef:
+    def load(self, value: SSAValue, at: Sequence[Affine], tile: Sequence[int], buffers: int) -> TileRef:
+        """The part of an operand that the tile at ``at`` reads."""
         k, load = self.k, self.p.loads[value]
         shape = self.p.tile_shape(value, tile)
         spec = spec_of(value.type)

@@ -140,11 +140,11 @@ def analyse(fusion: FusionOp) -> Program:
         anchor,
     )
     if anchor is not None:
-        for v in anchor.operands:
+        for v in (v for v in anchor.operands if v in reads):
             program.sources[v] = Load(reads[v].arg, _whole(reads[v].access, v))
         program.varies[anchor.results[0]] = (True,) * rank
         program.stage[anchor.results[0]] = 0
-    _annotate(program)
+    annotate(program)
     return program
 
 
@@ -175,7 +175,8 @@ def _varying_access(shape: tuple[int, ...], domain: tuple[int, ...]) -> Access:
     return Access.contiguous(shape).broadcast(domain)
 
 
-def _annotate(program: Program) -> None:
+def annotate(program: Program) -> None:
+    """Say of all values which axes they change along and how many reductions lie before them."""
     n = len(program.shape)
     for value, load in program.loads.items():
         program.varies[value] = tuple(s != 0 for s in load.access.strides)

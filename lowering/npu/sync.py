@@ -148,7 +148,7 @@ class _Builder:
             if isinstance(op, InstrOp):
                 plan.units.append(self.instruction(op))
             elif isinstance(op, ViewOp):
-                table.add_view(op)
+                table.add_view(op, depth)
             elif isinstance(op, AllocOp):
                 table.add_alloc(op, depth)
             elif isinstance(op, ForOp):

@@ -72,16 +72,18 @@ class ViewTable:
         self.roots[value] = value
         self.views[value] = View(tile.space, tile.dtype, tile.shape, contiguous(tile.shape), base, -1, rotation)
 
-    def add_view(self, op: ViewOp) -> None:
+    def add_view(self, op: ViewOp, depth: int) -> None:
         origin, value = op.operands[0], op.results[0]
         source, tile = self.views[origin], op.type
         form, indices = op.linear
         offset = self.linear(form, indices, tile.dtype.itemsize)
         base = offset if source.base == _ZERO else _add(source.base, offset)
+        rotation = source.rotation
+        ring = op.ring
+        if ring is not None and ring[0] > 1:
+            rotation = Rotation(depth - 1, ring[0], ring[1] * tile.dtype.itemsize)
         self.roots[value] = self.roots[origin]
-        self.views[value] = View(
-            tile.space, tile.dtype, tile.shape, op.element_strides, base, source.arg, source.rotation
-        )
+        self.views[value] = View(tile.space, tile.dtype, tile.shape, op.element_strides, base, source.arg, rotation)
 
 
 def _add(a: Linear, b: Linear) -> Linear:

@@ -16,7 +16,7 @@ from gedialect.dialects.ge.builder import GeBuilder
 from gedialect.dialects.ge.fusion import FusionOp
 from gedialect.ir.access import row_major
 from gedialect.ir.spec import spec_of
-from lowering.kernels import conv, matmul
+from lowering.kernels import conv, matmul, mix
 from lowering.kernels.cube import Read, analyse
 from lowering.kernels.generators import generator_of
 
@@ -40,10 +40,14 @@ class PackWeightsPass(ModulePass):
 
 def _pack(fusion: FusionOp) -> None:
     generator = generator_of(fusion)
-    if generator is not matmul and generator is not conv:
+    if generator is mix:
+        found = mix.parts(fusion).problems
+    elif generator is matmul:
+        found = matmul.problems(analyse(fusion))
+    elif generator is conv:
+        found = conv.problems(analyse(fusion))
+    else:
         return
-    module = matmul if generator is matmul else conv
-    found = module.problems(analyse(fusion))
     if not found:
         return
     weights = found[0].b

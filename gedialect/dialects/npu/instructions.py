@@ -81,8 +81,8 @@ class InstrOp(IRDLOperation):
             return f"flag ids {ident} to {ident + slots - 1} are not within 0 to {FLAG_IDS - 1}"
         if "id" in values and values["src"] == values["dst"]:
             return "a flag joins two different pipes"
-        if isinstance(flag, int) and not 0 <= flag < CROSS_CORE_FLAGS:
-            return f"cross-core flag {flag} is not within 0 to {CROSS_CORE_FLAGS - 1}"
+        if isinstance(flag, int) and isinstance(slots, int) and not 0 <= flag < flag + slots <= CROSS_CORE_FLAGS:
+            return f"cross-core flags {flag} to {flag + slots - 1} are not within 0 to {CROSS_CORE_FLAGS - 1}"
         return None
 
     def print(self, printer: Printer) -> None:

@@ -372,6 +372,9 @@ class ViewOp(IRDLOperation):
     `npu.view %x[%i * 512 + 4] strides = [128, 1] : !npu.gm<f32> -> !npu.tile<4x64xf32, gm>`. Offset and strides count
     elements of the result, from the first element of the source; without strides the result is contiguous. The
     element type may differ from the source's (the bytes are seen anew).
+
+    With ``slots = n slot = s`` a view of a kernel argument is a ring: iterations of the loop it stands in take n
+    places in turn, s elements apart.
     """
 
     name = "npu.view"
@@ -379,11 +382,21 @@ class ViewOp(IRDLOperation):
     indices = var_operand_def(IndexType)
     offset = prop_def(LinearAttr)
     strides = opt_prop_def(StridesAttr)
+    slots = opt_prop_def(IntegerAttr)
+    slot = opt_prop_def(IntegerAttr)
     tile = result_def(base(TileType))
 
     @property
     def type(self) -> Tile:
         return _tile_of(self)
+
+    @property
+    def ring(self) -> tuple[int, int] | None:
+        """Slots and elements from one to the next, of a view whose places take turns."""
+        slots, slot = self.properties.get("slots"), self.properties.get("slot")
+        if not isinstance(slots, IntegerAttr) or not isinstance(slot, IntegerAttr):
+            return None
+        return slots.value.data, slot.value.data
 
     @property
     def linear(self) -> tuple[LinearForm, Sequence[SSAValue]]:
@@ -406,6 +419,16 @@ class ViewOp(IRDLOperation):
             raise VerifyException("the offset needs one coefficient per index operand")
         if len(self.element_strides) != len(tile.shape):
             raise VerifyException(f"{len(self.element_strides)} strides for {len(tile.shape)} dimensions")
+        if (self.slots is None) != (self.slot is None):
+            raise VerifyException("slots and slot come together")
+        if self.ring is not None:
+            slots, slot = self.ring
+            if slots < 1 or slot < 0:
+                raise VerifyException(f"{slots} slots of {slot} elements")
+            if not isinstance(self.source.type, GmType):
+                raise VerifyException("only a view of a kernel argument has slots")
+            if not isinstance(self.parent_op(), ForOp | None):
+                raise VerifyException("slots need a loop that takes them in turn")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -415,6 +438,8 @@ class ViewOp(IRDLOperation):
         printer.print_string("]")
         if self.strides is not None:
             printer.print_string(f" strides = [{', '.join(map(str, self.strides.data))}]")
+        if self.ring is not None:
+            printer.print_string(f" slots = {self.ring[0]} slot = {self.ring[1]}")
         _print_extra(printer, self)
         printer.print_string(" : ")
         printer.print_attribute(self.source.type)
@@ -435,6 +460,9 @@ class ViewOp(IRDLOperation):
                 parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
             )
             properties["strides"] = StridesAttr(tuple(strides))
+        while (name := parser.parse_optional_keyword_in(("slots", "slot"))) is not None:
+            parser.parse_punctuation("=")
+            properties[name] = IntegerAttr(parser.parse_integer(allow_boolean=False), i64)
         extra = parser.parse_optional_attr_dict_with_keyword()
         parser.parse_punctuation(":")
         source_type = parser.parse_type()

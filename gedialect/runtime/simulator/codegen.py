@@ -41,6 +41,7 @@ REDUCTIONS = {
     "vreduce_all": "logical_and",
 }
 NO_EFFECT = {"set_flag", "wait_flag", "pipe_barrier"}
+CROSS = {"cross_core_set", "cross_core_wait"}
 
 
 class CrossCore:
@@ -147,7 +148,7 @@ class _Generator:
         for item in body:
             if not isinstance(item, Loop):
                 if item.op.name not in NO_EFFECT:
-                    self.inst(item, indent)
+                    self.inst(item, indent, depth)
                 self._number += 1
                 continue
             bounds = f"range({_linear(item.lo)}, {_linear(item.hi)}, {item.step})"
@@ -188,15 +189,13 @@ class _Generator:
             shape = self.constant(v.shape)
             dtype = self.constant(v.dtype.numpy, ("dtype", v.dtype.name))
             strides = self.constant(tuple(s * v.dtype.itemsize for s in v.strides))
-            return f"nd({shape}, {dtype}, A[{v.arg}], {_linear(v.base)}, {strides})"
+            return f"nd({shape}, {dtype}, A[{v.arg}], {_address(v)}, {strides})"
         if not v.base.terms:
             number = self._views.setdefault(v, len(self._views))
             if v.rotation is None:
                 return f"v{number}"
             return f"v{number}[s{v.rotation.depth}_{v.rotation.slots}]"
-        at = _linear(v.base)
-        if v.rotation is not None:
-            at += f" + {v.rotation.slot_bytes} * s{v.rotation.depth}_{v.rotation.slots}"
+        at = _address(v)
         number = self._views.setdefault(_whole(v), len(self._views))
         scale = Core.scale(v)
         dtype = self.constant(*Core.stored(v))
@@ -206,10 +205,10 @@ class _Generator:
 
     # instructions
 
-    def inst(self, inst: Inst, indent: str) -> None:
+    def inst(self, inst: Inst, indent: str, depth: int) -> None:
         name = inst.op.name
-        if name in ("cross_core_set", "cross_core_wait"):
-            self._cross(inst, indent)
+        if name in CROSS:
+            self._cross(inst, indent, depth)
             return
         if any(0 in v.shape for v in inst.views) and not name.startswith(("vreduce", "mmad")):
             return
@@ -350,8 +349,10 @@ class _Generator:
     def _vsort(self, views: Views, e: list[str], a: dict[str, Any]) -> str:
         return f"S.sort({', '.join(e)}, {a['descending']})"
 
-    def _cross(self, inst: Inst, indent: str) -> None:
-        flag = inst.attr("flag")
+    def _cross(self, inst: Inst, indent: str, depth: int) -> None:
+        flag, slots = inst.attr("flag"), inst.attr("slots")
+        if depth and isinstance(slots, int) and slots > 1:
+            flag = f"{flag} + s{depth - 1}_{slots}"
         if inst.op.name == "cross_core_set":
             self.emit(indent, f"cross.set(sub, {flag})")
             return
@@ -360,8 +361,13 @@ class _Generator:
 
 
 def _slots(loop: Loop, depth: int) -> list[int]:
-    """Slot counts of the views in ``loop`` that rotate with it."""
+    """Slot counts of the views and cross-core flags in ``loop`` that rotate with it."""
     found: set[int] = set()
+    for item in loop.body:
+        if isinstance(item, Inst) and item.op.name in CROSS:
+            slots = item.attr("slots")
+            if isinstance(slots, int) and slots > 1:
+                found.add(slots)
     stack: list[Inst | Loop] = list(loop.body)
     while stack:
         item = stack.pop()
@@ -377,6 +383,13 @@ def _slots(loop: Loop, depth: int) -> list[int]:
 def _whole(view: View) -> View:
     """All of the view's space, as bytes that views at varying addresses are cut from."""
     return View(view.space, view.dtype, (-1,), (1,), Linear())
+
+
+def _address(view: View) -> str:
+    at = _linear(view.base)
+    if view.rotation is not None:
+        at += f" + {view.rotation.slot_bytes} * s{view.rotation.depth}_{view.rotation.slots}"
+    return at
 
 
 def _linear(form: Linear) -> str:

@@ -198,7 +198,8 @@ class _Sanitizer:
         values: dict[int, int],
         rounds: dict[int, int],
     ) -> Generator[bool]:
-        """Run ``body``; ``rounds`` are iteration numbers by depth. Yields False while a cross-core flag is missing."""
+        """Run ``body``; ``rounds`` are iteration numbers by depth. Yields True when it
+        set or took a cross-core flag, False while one is missing."""
         number = first
         for item in body:
             if isinstance(item, Loop):
@@ -215,9 +216,10 @@ class _Sanitizer:
                 case "pipe_barrier":
                     self.barrier(core, str(item.attr("pipe")))
                 case "cross_core_set":
-                    self.cross_set(core, item, number)
+                    self.cross_set(core, item, number, rounds.get(depth - 1, 0))
+                    yield True
                 case "cross_core_wait":
-                    while not self.cross_take(core, item):
+                    while not self.cross_take(core, item, rounds.get(depth - 1, 0)):
                         yield False
                     yield True
                 case _:
@@ -272,9 +274,8 @@ class _Sanitizer:
     def queue(self, side: str, flag: int, sub: int) -> deque[Array]:
         return self.cross.setdefault((side, flag, sub), deque())
 
-    def cross_set(self, core: _Core, inst: Inst, number: int) -> None:
-        flag = inst.attr("flag")
-        assert isinstance(flag, int)
+    def cross_set(self, core: _Core, inst: Inst, number: int, iteration: int) -> None:
+        flag = _cross_flag(inst, iteration)
         thread = self.thread(core, Pipe[str(inst.attr("pipe"))])
         self.count[thread] += 1
         seen = self.snapshot(thread)
@@ -285,9 +286,8 @@ class _Sanitizer:
             if len(queue) > CROSS_CORE_LIMIT:
                 self.report("flag", core, number, f"cross-core flag {flag} is set {len(queue)} times without a wait")
 
-    def cross_take(self, core: _Core, inst: Inst) -> bool:
-        flag = inst.attr("flag")
-        assert isinstance(flag, int)
+    def cross_take(self, core: _Core, inst: Inst, iteration: int) -> bool:
+        flag = _cross_flag(inst, iteration)
         sources = [("cube", 0), ("cube", 1)] if core.sub < 0 else [("vector", core.sub)]
         queues = [self.queue(side, flag, sub) for side, sub in sources]
         if not all(queues):
@@ -411,6 +411,13 @@ class _Sanitizer:
                 where = "" if other_core == core.name else f" of {other_core}"
                 what = f"{does} bytes of {place} that {pipe}{where} {did}, without a flag from it"
                 self.report("race", core, number, what)
+
+
+def _cross_flag(inst: Inst, iteration: int) -> int:
+    flag, slots = inst.attr("flag"), inst.attr("slots")
+    assert isinstance(flag, int)
+    assert isinstance(slots, int)
+    return flag + iteration % slots
 
 
 def _value(form: Linear, values: dict[int, int]) -> int:

@@ -130,6 +130,7 @@ class _Barrier:
 class _Cross:
     pipe: int
     flag: int
+    slots: int
     sets: bool
 
 
@@ -205,7 +206,7 @@ def _instruction(inst: Inst, target: Target) -> _Item | None:
         case "pipe_barrier":
             return _Barrier(pipe("pipe"))
         case "cross_core_set" | "cross_core_wait":
-            return _Cross(pipe("pipe"), number("flag"), inst.op.name == "cross_core_set")
+            return _Cross(pipe("pipe"), number("flag"), number("slots"), inst.op.name == "cross_core_set")
         case _:
             work = cost(inst, target)
             return None if work is None else _Do(work, inst)
@@ -320,13 +321,16 @@ class _Core:
     # programs
 
     def cross_body(self, body: tuple[_Item, ...], values: dict[int, int], number: int) -> Generator[int]:
-        """Run ``body`` (iteration ``number`` of its loop); yields 0 while a signal of another core is missing."""
+        """Run ``body`` (iteration ``number`` of its loop); yields 1 when it gave or took a signal,
+        0 while one of another core is missing."""
         for item in body:
             if isinstance(item, _Cross):
+                flag = item.flag + number % item.slots
                 if item.sets:
-                    self.signal(item)
+                    self.signal(item, flag)
+                    yield 1
                 else:
-                    while not self.signalled(item):
+                    while not self.signalled(item, flag):
                         yield 0
                     yield 1
             elif isinstance(item, _Loop) and item.crosses:
@@ -402,21 +406,21 @@ class _Core:
         for p in range(PIPES):
             self.free[p] = max(self.free[p], self.clock)
 
-    def signal(self, item: _Cross) -> None:
+    def signal(self, item: _Cross, flag: int) -> None:
         self.clock += self.issue
         at = max(self.clock, self.done[item.pipe]) + self.cross_cost
         if self.who < 0:
             for sub in (0, 1):
-                self.cross.queue(False, sub, item.flag).append(at)
+                self.cross.queue(False, sub, flag).append(at)
         else:
-            self.cross.queue(True, self.who, item.flag).append(at)
+            self.cross.queue(True, self.who, flag).append(at)
 
-    def signalled(self, item: _Cross) -> bool:
+    def signalled(self, item: _Cross, flag: int) -> bool:
         """Take the signal if it is there."""
         if self.who < 0:
-            queues = [self.cross.queue(True, sub, item.flag) for sub in (0, 1)]
+            queues = [self.cross.queue(True, sub, flag) for sub in (0, 1)]
         else:
-            queues = [self.cross.queue(False, self.who, item.flag)]
+            queues = [self.cross.queue(False, self.who, flag)]
         if not all(queues):
             return False
         self.clock += self.issue
