@@ -4,7 +4,8 @@
 
 A synthetic module of groups of ten ops (constants, transposes, casts, add, mul, relu, exp) is rewritten by five
 rules; both ways must give the same text. With ``--load`` further rules are loaded that match nothing, 40 % of them
-rooted at add and mul as in the catalogue; their cost is the ratio to the used rules alone.
+rooted at add and mul as in the catalogue; their cost is the ratio to the used rules alone. Where ``mlir-opt`` is
+installed, its PDL runs the rules that PDL can say beside it.
 """
 
 from __future__ import annotations
@@ -140,21 +141,75 @@ def synthetic(ops: int) -> ModuleOp:
 
 
 def unused(count: int) -> list[Rule]:
-    """Rules that match nothing here, 40 % of them at add and mul."""
-    others = [ge.exp, ge.relu, ge.transpose, ge.sub, ge.div, ge.sigmoid, ge.tanh, ge.sqrt]
+    """Rules that match nothing here, 40 % of them at add and mul. They look like those that do: the same roots and
+    operands, told apart by a constant or one op further down."""
+    at_add_and_mul = [
+        lambda x, k: (ge.add(x, k), x),
+        lambda x, k: (ge.mul(x, k), x),
+        lambda x, k: (ge.add(ge.transpose(x), k), ge.sub(x, 1)),
+        lambda x, k: (ge.mul(ge.add(x, k), k + 1), ge.sub(x, 1)),
+        lambda x, k: (ge.mul(ge.add(ge.transpose(x), 0), k), ge.sub(x, 1)),
+    ]
+    elsewhere = [
+        lambda x, k: (ge.relu(ge.relu(ge.tanh(ge.add(x, k)))), x),
+        lambda x, k: (ge.exp(ge.relu(ge.mul(x, k))), ge.exp(x)),
+        lambda x, k: (ge.identity(ge.exp(ge.sub(x, k))), x),
+        lambda x, k: (ge.exp(ge.exp(ge.relu(ge.mul(x, k)))), x),
+        lambda x, k: (ge.div(x, k), x),
+        lambda x, k: (ge.sigmoid(ge.sub(x, k)), x),
+    ]
 
     def make(i: int) -> Rule:
-        root = (ge.add, ge.mul)[i % 2] if i % 5 < 2 else others[i % len(others)]
-        two = i % 5 < 2 or i % len(others) in (3, 4)
+        side = at_add_and_mul[i // 5 % 5] if i % 5 < 2 else elsewhere[i % 6]
 
         def pattern(x):
-            inner = ge.tanh(ge.sub(x, 100.5 + i))
-            return root(x, inner) if two else root(inner), ge.sub(x, 1)
+            return side(x, 100.5 + i)
 
         pattern.__name__ = f"unused_{i}"
         return rule(exact="tolerance")(pattern)
 
     return [make(i) for i in range(count)]
+
+
+def beside_mlir_opt(ops: int, runs: int) -> None:
+    """The rules PDL can say, here and in mlir-opt's PDL bytecode; its time is the pass alone, as it prints it."""
+    import subprocess
+
+    from gedialect.errors import GeError
+    from gedialect.patterns.formats.pdl_export import rule_to_pdl
+    from gedialect.testing.mlir_pdl import find_mlir_opt, generic
+
+    path = find_mlir_opt()
+    if path is None:
+        print("mlir-opt is not installed: not compared")
+        return
+    said: list[Rule] = []
+    patterns: list[str] = []
+    for r in RULES:
+        try:
+            patterns += rule_to_pdl(r)
+            said.append(r)
+        except GeError as error:
+            print(f"  {error.message}")
+    measure(f"engine, the {len(said)} rules PDL can say", ops, runs, RuleSet(said).apply)
+    body = "\n".join(patterns)
+    text = f"module {{\n{generic(synthetic(ops), '@ir')}\nmodule @patterns {{\n{body}\n}}\n}}\n"
+    base = [path, "-allow-unregistered-dialect"]
+    text = subprocess.run(
+        [*base, "-convert-pdl-to-pdl-interp"], input=text, capture_output=True, text=True, check=True
+    ).stdout
+    times: list[float] = []
+    for _ in range(runs):
+        done = subprocess.run(
+            [*base, "-test-pdl-bytecode-pass", "-mlir-timing", "-mlir-timing-display=list", "-o", "/dev/null"],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        (line,) = [x for x in done.stderr.split("\n") if "PDLByteCode" in x]
+        times.append(float(line.split()[0]))
+    print(f"{'mlir-opt, the same rules as PDL bytecode':44} {statistics.median(times) * 1e3:8.1f} ms")
 
 
 def measure(name: str, ops: int, runs: int, apply: Callable[[ModuleOp], object]) -> tuple[float, str]:
@@ -194,6 +249,7 @@ def main() -> None:
     loaded = RuleSet([*RULES, *unused(args.load)])
     defined = time.process_time() - start
     more, again = measure(f"engine, {args.load} more rules loaded", args.ops, args.runs, loaded.apply)
+    beside_mlir_opt(args.ops, args.runs)
     print(f"  defined in {defined * 1e3:.0f} ms;  same text: {again == text};  {more / ours:.2f} times the used alone")
 
 

@@ -73,7 +73,7 @@ class _Generator(Matching):
             for node in new:
                 self.plan(node, specs, wanted)
             self.indent -= 1
-            self.emit("except (GeError, NoMatch, ArithmeticError) as e:")
+            self.emit("except CANNOT_TELL as e:")
             self.emit("    rejected['types of the replacement'] += 1")
             if self.explain:
                 self.emit(f"    why({len(self.ops)}, 'no replacement: ' + str(e), op)")

@@ -7,7 +7,7 @@ until nothing changes; within a sweep, a rewrite puts the new ops and those arou
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from time import perf_counter
@@ -21,7 +21,8 @@ from gedialect.dialects.ge.fusion import FusionOp
 from gedialect.errors import GeError
 from gedialect.ir import sources
 from gedialect.patterns.compiler import Matcher, compile_variant, needed_classes
-from gedialect.patterns.rule import Rule, Variant, node_of
+from gedialect.patterns.index import Index
+from gedialect.patterns.rule import Rule, Variant
 from gedialect.patterns.support import Found
 from gedialect.patterns.values import is_const, is_pure, remembering_constants
 
@@ -96,12 +97,12 @@ class RuleSet:
         if twice := [n for n, c in names.items() if c > 1]:
             raise GeError(f"two rules are named {twice[0]}", code="GE1105", hint="rename one of them")
         self.stats: dict[str, RuleStats] = {r.name: RuleStats() for r in self.rules}
-        self.index: dict[type[Operation], list[_Form]] = {}
-        for r in sorted(self.rules, key=lambda r: -r.benefit):
-            for v in r.variants:
-                self.index.setdefault(node_of(v.before[0]).cls, []).append(_Form(r, v, self.stats[r.name], timed))
-        self.candidates: dict[Hashable, list[_Form]] = {}
-        """classes of a root and of what makes its operands -> forms that may match; grows with the kinds met"""
+        self.index = Index(
+            _Form(r, v, self.stats[r.name], timed)
+            for r in sorted(self.rules, key=lambda r: -r.benefit)
+            for v in r.variants
+        )
+        self.roots = self.index.by_root
         self.trace: Trace | None = None
 
     def apply(self, target: ModuleOp | Block | Operation) -> Outcome:
@@ -118,16 +119,10 @@ class RuleSet:
     def explain(self, name: str, root: Operation) -> list[tuple[int, str, Operation]]:
         """Why rule ``name`` does not match at ``root``: (ops matched before, reason, op), the deepest first."""
         found: list[tuple[int, str, Operation]] = []
-        for form in self.index.get(type(root), ()):
+        for form in self.roots.get(type(root), ()):
             if form.rule.name == name:
                 compile_variant(form.rule, form.variant, Counter(), lambda d, why, op: found.append((d, why, op)))(root)
         return sorted(found, key=lambda f: -f[0])
-
-    def forms_for(self, op: Operation, key: Hashable) -> list[_Form]:
-        """Forms whose root and whose root's operands have the classes of ``op``'s."""
-        made = {type(v.owner) for v in op.operands}
-        self.candidates[key] = forms = [f for f in self.index[type(op)] if f.needs <= made]
-        return forms
 
 
 def blocks_of(op: Operation) -> Iterable[Block]:
@@ -159,7 +154,7 @@ class _Driver:
         sweeps = 0
         first = True
         while changed:
-            ops = [op for op in self.block.ops if type(op) in self.rules.index]
+            ops = [op for op in self.block.ops if type(op) in self.rules.roots]
             if first:
                 self.left = REWRITES_PER_OP * len(ops) + SPARE_REWRITES
                 first = False
@@ -171,25 +166,25 @@ class _Driver:
 
     def sweep(self) -> bool:
         stack, waiting, rules = self.stack, self.waiting, self.rules
-        candidates = rules.candidates
+        candidates = rules.index.candidates
         changed = False
         while stack:
             op = stack.pop()
             if op not in waiting:
                 continue
             waiting.discard(op)
-            operands = op._operands  # pyright: ignore[reportPrivateUsage]
-            made = [type(v.owner) for v in operands]
-            key = (type(op), *made) if len(made) < 4 else (type(op), frozenset(made))
-            forms = candidates.get(key)
-            if forms is None:
-                forms = rules.forms_for(op, key)
+            forms = candidates(op)
             tried = None
             for form in forms:
                 if form.rule is not tried:
                     tried = form.rule
                     form.stats.tried += 1
-                found = (form.matcher or form.compile())(op)
+                try:
+                    found = (form.matcher or form.compile())(op)
+                except GeError:
+                    raise
+                except Exception as error:
+                    raise failure(form.rule, error, op) from error
                 if found is not None and self.put_in(form, found):
                     changed = True
                     break
@@ -294,7 +289,7 @@ class _Driver:
         return op
 
     def push(self, op: Operation) -> None:
-        if op not in self.waiting and type(op) in self.rules.index and op.parent is self.block:
+        if op not in self.waiting and type(op) in self.rules.roots and op.parent is self.block:
             self.waiting.add(op)
             self.stack.append(op)
 
@@ -326,6 +321,23 @@ class _Driver:
             code="GE1106",
             hint="switch one of them off, or make its right side different from what another matches",
         )
+
+
+def failure(rule: Rule, error: Exception, op: Operation) -> GeError:
+    """A mistake in a Python function of a rule that shows when it runs: GE1105 at its line."""
+    line = rule.line
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == rule.file:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    names = ", ".join(sources.names(op)[:3])
+    return GeError(
+        f"a function of {rule.name} failed at {f'node {names}' if names else op.name}: {type(error).__name__}: {error}",
+        code="GE1105",
+        where=f"{rule.file}:{line}",
+        hint="a condition that has no answer raises NoMatch",
+    )
 
 
 @lru_cache(maxsize=64)

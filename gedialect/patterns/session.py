@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.printer import Printer
 
+from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.ir import sources
 from gedialect.ir.context import GeContext
 from gedialect.patterns.engine import Outcome, RuleSet, blocks_of, rule_set
@@ -155,7 +156,10 @@ def application(rule: Rule, found: Found) -> str:
     out = StringIO()
     printer = Printer(out)
     out.write(f"rule {rule.name} at {described(found.matched[0])}\n  before:\n")
-    _print(printer, out, sorted(found.matched, key=lambda op: order.get(op, 0)))
+    inside = {op: None for op in found.matched}
+    for op in found.matched:  # constants are matched by value: show them
+        inside |= {v.owner: None for v in op.operands if isinstance(v.owner, ConstantOp)}
+    _print(printer, out, sorted(inside, key=lambda op: order.get(op, 0)))
     out.write("  after:\n")
     _print(printer, out, found.new_ops)
     for old, new in found.replaced:

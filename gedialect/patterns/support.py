@@ -96,13 +96,18 @@ def merged(ops: Sequence[Operation]) -> Any:
     return first
 
 
+CANNOT_TELL = (GeError, NoMatch, ArithmeticError, LookupError, ValueError)
+"""What conditions and computed values may raise where they have no answer, such as the second axis of a vector: the
+rule does not apply there. Anything else is a mistake in the rule."""
+
+
 def safe(function: Callable[..., Any]) -> Callable[..., Any]:
     """A condition that cannot be evaluated does not hold."""
 
     def holds(*args: Any) -> Any:
         try:
             return function(*args)
-        except (GeError, NoMatch, ArithmeticError):
+        except CANNOT_TELL:
             return False
 
     return holds
@@ -121,6 +126,7 @@ def dtype_of(value: Any) -> DType:
 
 ENV: dict[str, Any] = {
     "Attrs": Attrs,
+    "CANNOT_TELL": CANNOT_TELL,
     "ConstantOp": ConstantOp,
     "Found": Found,
     "GeError": GeError,

@@ -96,7 +96,7 @@ class _Retry(Exception):
 class _Instance:
     """One module that is an instance of a form of a rule."""
 
-    def __init__(self, rule: Rule, variant: Variant, sampler: Sampler):
+    def __init__(self, rule: Rule, variant: Variant, sampler: Sampler, *, dynamic: bool = True):
         self.rule = rule
         self.sampler = sampler
         self.special = rule.exact != "tolerance"
@@ -109,7 +109,7 @@ class _Instance:
         outputs = [self.value(b) for b in variant.before]
         self.shapes = [spec_of(r.type).shape for op in self.block.ops for r in op.results]
         end = self.builder.insert(ReturnOp(*outputs))
-        if sampler.chance(0.25):
+        if dynamic and sampler.chance(0.25):
             self.forget_sizes()
         types = ([a.type for a in self.block.args], [o.type for o in end.operands])
         self.module = ModuleOp([FuncOp("main", types, Region(self.block))])
@@ -265,6 +265,16 @@ class _Instance:
         return made
 
 
+def draw_instance(
+    rule: Rule, variant: Variant, rng: np.random.Generator, dtype: dtypes.DType, *, dynamic: bool = True
+) -> ModuleOp | None:
+    """A random module that is an instance of a form of a rule; None if the draw did not fit together."""
+    try:
+        return _Instance(rule, variant, Sampler(rng, dtype, 3, empty=False), dynamic=dynamic).module
+    except (_Retry, GeError, IndexError, ValueError, OverflowError, TypeError):
+        return None
+
+
 def check_rule(rule: Rule, *, instances: int = 12, seed: int = 0, attempts: int = 60) -> Proof:
     """Tries ``instances`` rewritten instances of every form of ``rule`` (at most ``attempts`` draws for each of them).
 
@@ -286,7 +296,7 @@ def check_rule(rule: Rule, *, instances: int = 12, seed: int = 0, attempts: int 
             sampler = Sampler(rng, dtype, size, empty=rule.exact != "tolerance")
             try:
                 instance = _Instance(rule, variant, sampler)
-            except (_Retry, GeError, IndexError, ValueError, OverflowError):
+            except (_Retry, GeError, IndexError, ValueError, OverflowError, TypeError):
                 continue
             proof.tried += 1
             found = _compare(rules, rule, instance)

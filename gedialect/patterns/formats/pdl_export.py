@@ -35,6 +35,7 @@ from gedialect.patterns.rule import Rule, Variant, nodes
 from gedialect.patterns.values import is_short
 
 MAX_PATTERNS = 256
+MAX_BENEFIT = 0xFFFF
 
 
 def dump_pdl(rules: Sequence[Rule]) -> str:
@@ -61,8 +62,11 @@ def rule_to_pdl(rule: Rule) -> list[str]:
         if len(found) + len(forms) > MAX_PATTERNS:
             raise _refusal(rule, f"it has more than {MAX_PATTERNS} forms")
         for swapped, splats in forms:
-            suffix = f"_{len(found)}" if len(rule.variants) * len(forms) > 1 else ""
-            found.append(_Writer(rule, variant, swapped, splats, f"{rule.name}{suffix}").text())
+            several = len(rule.variants) * len(forms) > 1
+            name = f"{rule.name}_{len(found)}" if several else rule.name
+            # forms are tried in order; PDL knows no order but benefit
+            benefit = max(rule.benefit, 0) * MAX_PATTERNS - len(found) if several else rule.benefit
+            found.append(_Writer(rule, variant, swapped, splats, name).text(min(max(benefit, 0), MAX_BENEFIT)))
     return found
 
 
@@ -122,7 +126,7 @@ class _Writer:
         """value -> its pdl.type"""
         self.attrs: dict[str, str] = {}
 
-    def text(self) -> str:
+    def text(self, benefit: int) -> str:
         v = self.variant
         if len(v.before) != 1:
             raise _refusal(self.rule, "it replaces several values")
@@ -146,7 +150,7 @@ class _Writer:
             self.emit(f"pdl.replace {self.ops[id(before)]} with ({self.value(after)} : !pdl.value)")
         self.indent = "  "
         self.emit("}")
-        head = f"pdl.pattern @{self.name} : benefit({max(self.rule.benefit, 0)}) {{"
+        head = f"pdl.pattern @{self.name} : benefit({benefit}) {{"
         return "\n".join([head, *self.lines, "}"])
 
     def emit(self, line: str) -> None:
