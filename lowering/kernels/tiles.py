@@ -28,6 +28,7 @@ def deal(k: KernelBuilder, shape: Sequence[int], tile: Sequence[int], body: Body
 
     A last, smaller tile of an axis gets code of its own. Without ``share`` every block does all tiles.
     """
+    tile = [min(t, n) for n, t in zip(shape, tile, strict=True)]
     trips = [-(-n // t) for n, t in zip(shape, tile, strict=True)]
     dealt = max(range(len(shape)), key=lambda i: trips[i]) if share else -1
     order = [*([dealt] if share else []), *(i for i in range(len(shape)) if i != dealt and trips[i] > 1)]
