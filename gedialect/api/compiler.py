@@ -15,7 +15,7 @@ from gedialect.api.chained import ChainExecutable, late_ops, unsaveable
 from gedialect.api.executable import Executable, ShapedExecutable
 from gedialect.api.report import Report
 from gedialect.api.resolve import prepare
-from gedialect.dialects.ge.attrs import ValueType
+from gedialect.dialects.ge.attrs import ON_HOST
 from gedialect.dialects.ge.control import HostOp
 from gedialect.errors import GeError, UsageError
 from gedialect.interpreter import input_names
@@ -28,6 +28,8 @@ from gedialect.targets import load_target
 
 if TYPE_CHECKING:
     import onnx
+
+    from gedialect.patterns.rule import Rule
 
 Progress = Callable[[str], None]
 Shapes = Mapping[str, Sequence[int]]
@@ -42,11 +44,13 @@ def compile(
     precision: str = "origin",
     input_shapes: Shapes | None = None,
     time: bool = False,
+    rules: Sequence[str | os.PathLike[str] | Rule] = (),
 ) -> Executable | ChainExecutable | ShapedExecutable:
     """Compile a model (a path, an ``onnx.ModelProto``, which is not changed, or a ge module).
 
     With input sizes unknown after ``input_shapes`` the result compiles at its first run; where sizes or branches come
-    from data it compiles part by part while it runs. Raises ``GeError``: GE10xx for a bad model or option,
+    from data it compiles part by part while it runs. ``rules`` are rewrite rules, or files of them, beside
+    those of the catalogue. Raises ``GeError``: GE10xx for a bad model or option,
     ``UnsupportedError`` with every op that is missing.
     """
     level_number(level)
@@ -55,8 +59,10 @@ def compile(
     module = import_source(model, input_shapes)
     unknown = unknown_sizes(module)
 
+    loaded = load_rules(rules)
+
     def compile_static(module: ModuleOp) -> Executable:
-        return compile_module(module, level=level, target=target, precision=precision, time=time)
+        return compile_module(module, level=level, target=target, precision=precision, time=time, rules=loaded)
 
     if not unknown:
         return _executable(module, compile_static)
@@ -78,12 +84,25 @@ def _executable(module: ModuleOp, compile_static: Callable[[ModuleOp], Executabl
 
 
 def _value_inputs(module: ModuleOp) -> bool:
-    return any(isinstance(t, ValueType) for t in graph_function(module).function_type.inputs)
+    return any(isinstance(t, ON_HOST) for t in graph_function(module).function_type.inputs)
 
 
 def _check_precision(precision: str) -> None:
     if precision not in PRECISIONS:
         raise UsageError(f"unknown precision {precision}", code="GE1001", hint=f"one of {', '.join(PRECISIONS)}")
+
+
+def load_rules(rules: Sequence[str | os.PathLike[str] | Rule]) -> tuple[Rule, ...]:
+    """Rules as they are, and those of files; see ``gedialect.patterns.formats.load_rules``."""
+    found: list[Rule] = []
+    for r in rules:
+        if isinstance(r, str | os.PathLike):
+            from gedialect.patterns.formats import load_rules as load_file
+
+            found += load_file(r)
+        else:
+            found.append(r)
+    return tuple(found)
 
 
 def import_source(
@@ -135,7 +154,7 @@ def unknown_sizes(module: ModuleOp) -> dict[str, tuple[int, ...]]:
     """Inputs with unknown sizes, by name."""
     function = graph_function(module)
     types = zip(input_names(function), function.function_type.inputs, strict=True)
-    specs = {n: spec_of(t) for n, t in types if not isinstance(t, ValueType)}
+    specs = {n: spec_of(t) for n, t in types if not isinstance(t, ON_HOST)}
     return {n: s.shape for n, s in specs.items() if not s.is_static}
 
 
@@ -154,6 +173,7 @@ def compile_module(
     time: bool = False,
     progress: Progress | None = None,
     name: str = "model",
+    rules: Sequence[Rule] = (),
 ) -> Executable:
     """Compile a ge module with static shapes, which is changed: it holds all decisions afterwards."""
     from gedialect.api.linked import has_control, program_of
@@ -171,11 +191,11 @@ def compile_module(
         report.ops = count_ops(module)
 
         def decide_piece(piece: ModuleOp) -> None:
-            decide(piece, level=level, target=target, precision=precision, progress=progress)
+            decide(piece, level=level, target=target, precision=precision, progress=progress, rules=rules)
 
         emitter = StructuredEmitter(program_of(module, decide_piece), load_target(target), name)
     else:
-        decide(module, level=level, target=target, precision=precision, report=report, progress=progress)
+        decide(module, level=level, target=target, precision=precision, report=report, progress=progress, rules=rules)
         report.ops = count_ops(module)
         emitter = ModuleEmitter(module, load_target(target), name)
     if progress is not None:
@@ -205,6 +225,7 @@ def decide(
     precision: str = "origin",
     report: Report | None = None,
     progress: Progress | None = None,
+    rules: Sequence[Rule] = (),
 ) -> None:
     """Run the level's pipeline on a module; ``report.stages`` gets the op count after each step."""
     load_target(target)
@@ -216,6 +237,10 @@ def decide(
     if any(isinstance(op, HostOp) for op in graph_function(module).body.block.ops) or _value_inputs(module):
         raise unsaveable(module)
     ctx = GeContext()
+    if rules:
+        from gedialect.patterns.session import RuleSession, set_session
+
+        set_session(ctx, RuleSession(tuple(rules)))
     factories = pass_factories()
     stages = [] if report is None else report.stages
     stages.append({"stage": "import", "ops": count_ops(module)})

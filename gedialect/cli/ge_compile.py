@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from gedialect.cli.common import ArgumentParser, atomic_output, run
+from gedialect.cli.rule_options import add_rules_option
 from gedialect.errors import GeError, UnsupportedError, UsageError
 
 PROG = "ge-compile"
@@ -36,6 +37,7 @@ def command(arguments: Sequence[str]) -> int:
     parser.add_argument("--report", metavar="R.json", help="write what was done as JSON")
     parser.add_argument("--time", action="store_true", help="predict the latency on the target")
     parser.add_argument("--no-host-fallback", action="store_true", help="an op that no kernel covers is an error")
+    add_rules_option(parser)
     options = parser.parse_args(arguments)
     try:
         _compile(options)
@@ -60,14 +62,23 @@ def _compile(options: argparse.Namespace) -> None:
     from gedialect import api
     from gedialect.api.compiler import decide
     from gedialect.cli.progress import steps
+    from gedialect.cli.rule_options import load_all
     from gedialect.ir.input_shapes import parse_input_shapes
 
     shapes = None if options.input_shape is None else parse_input_shapes(options.input_shape)
+    rules = load_all(options.rules)
     with steps(f"compiling {os.path.basename(options.model)}") as progress:
         progress("import")
         module = api.import_source(options.model, shapes)
         if options.emit != "om" and options.report is None and not options.no_host_fallback and not options.time:
-            decide(module, level=options.level, target=options.target, precision=options.precision, progress=progress)
+            decide(
+                module,
+                level=options.level,
+                target=options.target,
+                precision=options.precision,
+                progress=progress,
+                rules=rules,
+            )
             executable = None
         else:
             name = os.path.splitext(os.path.basename(options.model))[0]
@@ -79,6 +90,7 @@ def _compile(options: argparse.Namespace) -> None:
                 time=options.time,
                 progress=progress,
                 name=name,
+                rules=rules,
             )
     if executable is not None and options.no_host_fallback and executable.report.host_ops:
         ops = [f"{entry['op']} (node {entry['node']})" for entry in executable.report.host_ops]

@@ -94,7 +94,11 @@ def _sites(rule: Rule) -> Iterator[tuple[str, Node, Change]]:
                 elif (new := _other(want)) != want:
                     yield f"{name}: {key} {want} is {new}", node, functools.partial(_literal, key=key, value=new)
             present = [i for i, a in enumerate(node.args) if a is not None]
-            if len(present) >= 2 and not is_commutative(node.cls) and node.args[present[0]] is not node.args[present[1]]:
+            if (
+                len(present) >= 2
+                and not is_commutative(node.cls)
+                and node.args[present[0]] is not node.args[present[1]]
+            ):
                 swap = functools.partial(_swap, i=present[0], j=present[1])
                 yield f"{name}: operands {present[0]} and {present[1]} swapped", node, swap
 
@@ -107,7 +111,7 @@ def _other(value: Any) -> Any:
         case int():
             return value + 1 if value >= 0 else value - 1
         case float():
-            return value + 1.0 if value == 0 else value * 1.25
+            return value * 1.25 if value else 1.0
         case str():
             others = {"NCHW": "NHWC", "NHWC": "NCHW", "none": "tanh", "tanh": "none"}
             return others.get(value, value)
@@ -188,7 +192,7 @@ def _children(p: Pattern) -> Sequence[Pattern | None]:
 def _nodes(roots: Sequence[Pattern]) -> list[Node]:
     found: dict[int, Node] = {}
     seen: set[int] = set()
-    todo: list[Pattern | None] = list(roots)[::-1]
+    todo: list[Pattern | None] = [*reversed(roots)]
     while todo:
         p = todo.pop()
         if p is None or id(p) in seen:
