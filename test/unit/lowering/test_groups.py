@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -71,10 +71,11 @@ class Graph:
     def step(self) -> None:
         x = self.pick(self.values[-4:] if self.draw(st.booleans()) else self.values)
         spec = spec_of(x.type)
-        kinds = ["move", "reduce", "binary"]
-        kinds += {"f": ["unary", "unary", "softmax", "compare", "cast"], "b": ["logic", "select", "cast"]}.get(
-            spec.dtype.kind, ["compare", "cast"]
-        )
+        kinds = ["move", "reduce", "binary", "index"]
+        kinds += {
+            "f": ["unary", "unary", "softmax", "compare", "cast", "line", "window", "product"],
+            "b": ["logic", "select", "cast"],
+        }.get(spec.dtype.kind, ["compare", "cast"])
         y = getattr(self, f"_{self.pick(kinds)}")(x, spec)
         if y is not None and spec_of(y.type).size <= 20000:
             self.values.append(y)
@@ -123,6 +124,38 @@ class Graph:
     def _softmax(self, x: SSAValue, spec: Spec) -> SSAValue | None:
         return self.b.softmax(x, axes=[self.draw(st.integers(0, spec.rank - 1))]) if spec.rank else None
 
+    def _index(self, x: SSAValue, spec: Spec) -> SSAValue | None:
+        """Rows by constant or computed positions."""
+        if spec.rank == 0:
+            return None
+        axis = self.draw(st.integers(0, spec.rank - 1))
+        n = spec.shape[axis]
+        at = np.array([self.draw(st.integers(-n, n - 1)) for _ in range(self.draw(st.integers(1, 4)))], np.int64)
+        return self.b.gather(x, self.b.array(at), axis=axis, batch_dims=0)
+
+    def _line(self, x: SSAValue, spec: Spec) -> SSAValue | None:
+        if spec.rank == 0:
+            return None
+        axis = self.draw(st.integers(0, spec.rank - 1))
+        return self.b.cumsum(x, axis=axis, exclusive=self.draw(st.booleans()), reverse=self.draw(st.booleans()))
+
+    def _window(self, x: SSAValue, spec: Spec) -> SSAValue | None:
+        if spec.rank != 4:
+            return None
+        layout = self.pick(("NCHW", "NHWC"))
+        shape: dict[str, Any] = {"ksize": (2, 2), "strides": (1, self.pick((1, 2))), "pads": (1, 0, 1, 1)}
+        if self.draw(st.booleans()):
+            return self.b.max_pool2d(x, **shape, dilations=(1, 1), ceil_mode=False, data_format=layout)
+        include = self.draw(st.booleans())
+        return self.b.avg_pool2d(x, **shape, ceil_mode=False, count_include_pad=include, data_format=layout)
+
+    def _product(self, x: SSAValue, spec: Spec) -> SSAValue | None:
+        if spec.rank < 2:
+            return None
+        w = Spec(spec.dtype, (spec.shape[-1], self.pick(SIZES)))
+        y = self.block.insert_arg(tensor_type(w), len(self.block.args))
+        return self.b.matmul(x, y, transpose_x1=False, transpose_x2=False)
+
     def _move(self, x: SSAValue, spec: Spec) -> SSAValue | None:
         if spec.rank == 0:
             return self.b.unsqueeze(x, axes=[0])
@@ -161,9 +194,20 @@ class Graph:
         return module
 
 
+class Case:
+    """A module, and the same module returning every value; shown as text."""
+
+    def __init__(self, module: ModuleOp, whole: ModuleOp):
+        self.module = module
+        self.whole = whole
+
+    def __repr__(self) -> str:
+        return str(self.module)
+
+
 @st.composite
-def graphs(draw: Any) -> tuple[ModuleOp, ModuleOp]:
-    """(module, the same module returning every value)."""
+def graphs(draw: Any) -> Case:
+    """A random graph."""
     graph = Graph(draw)
     for _ in range(draw(st.integers(1, 3))):
         graph.input()
@@ -187,7 +231,7 @@ def graphs(draw: Any) -> tuple[ModuleOp, ModuleOp]:
     function.update_function_type()
     for key in ("arg_attrs", "res_attrs"):
         function.properties.pop(key, None)
-    return module, whole
+    return Case(module, whole)
 
 
 def check(module: ModuleOp, whole: ModuleOp, seed: int) -> None:
@@ -205,7 +249,6 @@ def check(module: ModuleOp, whole: ModuleOp, seed: int) -> None:
     )
     if not largest < LARGEST:
         return
-    note(str(module))
     for level in ("O0", "O1", "O2", "O3"):
         executable = compile_module(module.clone(), level=level)
         outputs = executable.run(inputs, sanitize=True)
@@ -226,5 +269,5 @@ def check(module: ModuleOp, whole: ModuleOp, seed: int) -> None:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(graphs(), st.integers(0, 3))
-def test_random_graphs(pair: tuple[ModuleOp, ModuleOp], seed: int) -> None:
-    check(*pair, seed)
+def test_random_graphs(case: Case, seed: int) -> None:
+    check(case.module, case.whole, seed)

@@ -126,3 +126,9 @@ def test_gather_with_batches(axis: int, batch: int, index: str, result: str) -> 
         check_levels(
             function({"x": "4x5x3x8xf32", "i": f"{index}x{kind}"}, op, [f"{result}xf32"]), ("O0", "O2"), inputs=inputs
         )
+
+
+def test_tiles_that_a_search_proposes() -> None:
+    # at O3 a tile may be larger than its axis: [1, 4] lines where there are 3
+    op = "ge.cumsum {axis = 1, exclusive = false, reverse = false}"
+    check_levels(function({"x": "5x2x3xf32"}, op, ["5x2x3xf32"]), ("O3",))
