@@ -15,7 +15,7 @@ from gedialect.api.executable import Executable
 from gedialect.api.linked import linkable
 from gedialect.api.report import Report
 from gedialect.api.segments import Chain, Compile, Stage
-from gedialect.dialects.ge.attrs import ValueType
+from gedialect.dialects.ge.attrs import ON_HOST
 from gedialect.dialects.ge.control import HostOp
 from gedialect.errors import GeError
 from gedialect.interpreter import bind_inputs, input_names, output_names
@@ -32,7 +32,7 @@ def late_ops(module: ModuleOp) -> list[Operation]:
         op
         for op in block.ops
         if (isinstance(op, HostOp) and not linkable(op))
-        or any(isinstance(r.type, ValueType) or not spec_of(r.type).is_static for r in op.results)
+        or any(isinstance(r.type, ON_HOST) or not spec_of(r.type).is_static for r in op.results)
     ]
 
 
@@ -112,7 +112,7 @@ class ChainExecutable:
 
 
 def _as_value(value: Any) -> Any:
-    return value if value is None or isinstance(value, list) else np.asarray(value)
+    return value if value is None or type(value) is list else np.asarray(value)  # pyright: ignore[reportUnknownVariableType]
 
 
 def unsaveable(module: ModuleOp, where: str | None = None) -> GeError:

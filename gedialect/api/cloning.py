@@ -9,7 +9,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gedialect.analysis.graph import read_by
-from gedialect.dialects.ge.attrs import ValueType
+from gedialect.dialects.ge.attrs import ON_HOST, TextType, ValueType
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.control import HostOp
@@ -22,7 +22,7 @@ from gedialect.ir.spec import Spec, spec_of, tensor_type
 
 def is_static(value: SSAValue) -> bool:
     """Whether a value is a tensor of known size."""
-    return not isinstance(value.type, ValueType) and spec_of(value.type).is_static
+    return not isinstance(value.type, ON_HOST) and spec_of(value.type).is_static
 
 
 def is_plain(op: Operation) -> bool:
@@ -51,6 +51,8 @@ def type_of(value: Any) -> Attribute:
     """The type of a run-time value."""
     if value is None or isinstance(value, list):
         return ValueType()
+    if value.dtype.kind in "OUS":
+        return TextType()
     try:
         return tensor_type(Spec(dtypes.from_numpy(value.dtype), tuple(value.shape)))
     except KeyError:

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation
 
 from gedialect.analysis.graph import graph_function
-from gedialect.dialects.ge.attrs import ValueType
+from gedialect.dialects.ge.attrs import ON_HOST
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.control import HostOp, IfOp, LateOp, LoopOp, merged_type, yielded
@@ -111,7 +111,7 @@ def _resolve(block: Block) -> int:
 
 
 def _open(type_: Attribute) -> bool:
-    return isinstance(type_, ValueType) or not spec_of(type_).is_static
+    return isinstance(type_, ON_HOST) or not spec_of(type_).is_static
 
 
 def _convert(op: LateOp) -> bool:

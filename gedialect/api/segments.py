@@ -24,7 +24,7 @@ from gedialect.api.cloning import all_in, constants, function_of, is_plain
 from gedialect.api.executable import Executable
 from gedialect.api.linked import linkable
 from gedialect.api.resolve import prepare, resolve_or_fail
-from gedialect.dialects.ge.attrs import ValueType
+from gedialect.dialects.ge.attrs import ON_HOST
 from gedialect.dialects.ge.base import GeOp, is_view
 from gedialect.dialects.ge.constant import DENSE_LIMIT, ConstantOp
 from gedialect.dialects.ge.control import HostOp, IfOp, LateOp, LoopOp
@@ -275,13 +275,15 @@ class _Planner:
             case IfOp():
                 return _open([op.condition])
             case LoopOp():
-                return _open([v for v in (op.trip, op.condition) if v is None or not isinstance(v.type, ValueType)])
+                return _open([v for v in (op.trip, op.condition) if v is None or not isinstance(v.type, ON_HOST)])
             case LateOp():
-                bad = next((v for v in op.x if isinstance(v.type, ValueType)), None)
+                bad = next((v for v in op.x if isinstance(v.type, ON_HOST)), None)
                 if bad is not None:
                     place = next(iter(names(op)), op.name)
                     raise UnsupportedError(
-                        "it takes a tensor, not a sequence or a missing value", code="GE1203", where=f"node {place}"
+                        "it takes a tensor of numbers, not a sequence, strings or a missing value",
+                        code="GE1203",
+                        where=f"node {place}",
                     )
                 values = _open(op.x)
                 return [v for v in values if spec_of(v.type).nbytes <= DENSE_LIMIT] or values

@@ -12,7 +12,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from gedialect.analysis.graph import graph_function, read_by
-from gedialect.dialects.ge.attrs import ValueType
+from gedialect.dialects.ge.attrs import ON_HOST
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.control import IfOp, LateOp, LoopOp
 from gedialect.dialects.ge.fusion import FusionOp, YieldOp
@@ -61,7 +61,7 @@ def bind_inputs(function: FuncOp, inputs: Mapping[str, Any] | Sequence[Any]) -> 
         )
     arrays: list[Any] = []
     for name, type_ in zip(names, function.function_type.inputs, strict=True):
-        if isinstance(type_, ValueType):
+        if isinstance(type_, ON_HOST):
             arrays.append(inputs[name])
             continue
         spec = spec_of(type_)

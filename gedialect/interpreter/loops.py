@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute, SSAValue
 
-from gedialect.dialects.ge.attrs import ValueType
+from gedialect.dialects.ge.attrs import ON_HOST
 from gedialect.dialects.ge.control import LoopOp
 from gedialect.dialects.ge.fusion import YieldOp
 from gedialect.errors import GeError
@@ -57,7 +57,7 @@ def _stacked(elements: list[Any], type_: Attribute) -> Any:
         except ValueError:
             shapes = ", ".join(str(list(np.shape(e))) for e in elements[:4])
             raise GeError(f"rounds of a loop give elements of different shapes: {shapes}", code="GE1005") from None
-    if isinstance(type_, ValueType):
+    if isinstance(type_, ON_HOST):
         raise GeError("the type of what a loop without rounds collects is not known", code="GE1005")
     spec = spec_of(type_)
     return np.empty((0, *(0 if d == DYNAMIC else d for d in spec.shape)), spec.dtype.numpy)

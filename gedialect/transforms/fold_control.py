@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from gedialect.dialects.ge.attrs import ValueType
+from gedialect.dialects.ge.attrs import ON_HOST
 from gedialect.dialects.ge.builder import GeBuilder
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.control import IfOp, LoopOp, constant_flag
@@ -105,7 +105,7 @@ def _unrolled(op: LoopOp, rounds: int) -> list[SSAValue] | None:
     total = 0 if limit is None else limit * len(block.ops)
     if limit is None or not goes_on or total > OPS or (limit > rounds and total > FEW_OPS):
         return None
-    if any(isinstance(v.type, ValueType) or not spec_of(v.type).is_static for v in last.args[1 + carried :]):
+    if any(isinstance(v.type, ON_HOST) or not spec_of(v.type).is_static for v in last.args[1 + carried :]):
         return None
     import numpy as np
 
@@ -142,7 +142,7 @@ def carry_collected(op: LoopOp) -> LoopOp | None:
     if last.args[0] is not block.args[1] and constant_flag(last.args[0]) is not True:
         return None
     elements = list(last.args[1 + carried :])
-    if any(isinstance(v.type, ValueType) or not spec_of(v.type).is_static for v in elements):
+    if any(isinstance(v.type, ON_HOST) or not spec_of(v.type).is_static for v in elements):
         return None
     specs = [spec_of(v.type) for v in elements]
     if any(s.dtype.kind == "c" for s in specs):

@@ -38,6 +38,7 @@ from gedialect.dialects.ge import (
     sequence,
     shape,
     signal,
+    text,
     unary,
 )
 from gedialect.dialects.ge.base import GeOp
@@ -73,6 +74,7 @@ _FAMILIES = (
     sequence,
     shape,
     signal,
+    text,
     unary,
 )
 
@@ -92,6 +94,7 @@ GE = Dialect(
     list[type[Operation]](_ops()),
     [
         attrs.ValueType,
+        attrs.TextType,
         attrs.WeightAttr,
         attrs.SplatAttr,
         attrs.KernelAttr,

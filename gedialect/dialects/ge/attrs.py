@@ -21,7 +21,16 @@ class ValueType(ParametrizedAttribute, TypeAttribute):
     name = "ge.value"
 
 
-ANY = TENSOR | BaseAttr(ValueType)
+@irdl_attr_definition
+class TextType(ParametrizedAttribute, TypeAttribute):
+    """``!ge.text``: a tensor of strings, of whatever shape."""
+
+    name = "ge.text"
+
+
+ON_HOST = (ValueType, TextType)
+"""Types of values that only the host holds."""
+ANY = TENSOR | BaseAttr(ValueType) | BaseAttr(TextType)
 """Constraint: a tensor, or a value without a tensor type."""
 
 

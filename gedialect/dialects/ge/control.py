@@ -26,7 +26,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from gedialect.dialects.ge.attrs import ANY, ValueType
+from gedialect.dialects.ge.attrs import ANY, ON_HOST, ValueType
 from gedialect.dialects.ge.base import INT, STR, Attrs, GeOp, to_python
 from gedialect.dialects.ge.fusion import YieldOp
 from gedialect.errors import GeError
@@ -47,7 +47,7 @@ class HostOp(GeOp):
         raise GeError(f"the results of {cls.name} are told by its text", code="GE1903")
 
     def attrs(self) -> Attrs:
-        specs = [spec_of(r.type) for r in self.results if not isinstance(r.type, ValueType)]
+        specs = [spec_of(r.type) for r in self.results if not isinstance(r.type, ON_HOST)]
         return Attrs({k: to_python(v) for k, v in self.properties.items() if k != "operandSegmentSizes"}, specs)
 
     def verify_(self) -> None:
@@ -58,7 +58,7 @@ def merged_type(a: Attribute, b: Attribute) -> Attribute:
     """The narrowest type of values of both types: sizes that differ are unknown, ranks that differ no tensor type."""
     if a == b:
         return a
-    if isinstance(a, ValueType) or isinstance(b, ValueType):
+    if isinstance(a, ON_HOST) or isinstance(b, ON_HOST):
         return ValueType()
     x, y = spec_of(a), spec_of(b)
     if x.dtype is not y.dtype or x.rank != y.rank:
@@ -68,7 +68,7 @@ def merged_type(a: Attribute, b: Attribute) -> Attribute:
 
 def compatible(a: Attribute, b: Attribute) -> bool:
     """Whether a value of one type may stand where the other is stated."""
-    if isinstance(a, ValueType) or isinstance(b, ValueType):
+    if isinstance(a, ON_HOST) or isinstance(b, ON_HOST):
         return True
     x, y = spec_of(a), spec_of(b)
     if x.dtype is not y.dtype or x.rank != y.rank:
@@ -205,7 +205,7 @@ class LateOp(HostOp):
 
 def is_late(value: Any) -> bool:
     """Whether a value has no tensor type."""
-    return isinstance(value.type, ValueType)
+    return isinstance(value.type, ON_HOST)
 
 
 def on_host(op: Operation) -> bool:

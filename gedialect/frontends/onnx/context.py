@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
+from math import prod
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
-from onnx import AttributeProto, NodeProto
+from onnx import AttributeProto, NodeProto, TensorProto
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
 from gedialect.dialects.ge import op_class
-from gedialect.dialects.ge.attrs import ValueType
+from gedialect.dialects.ge.attrs import TextType, ValueType
 from gedialect.dialects.ge.base import Attrs, GeOp
 from gedialect.dialects.ge.constant import DENSE_LIMIT, ConstantOp
 from gedialect.dialects.ge.folding import foldable
@@ -302,6 +304,16 @@ class Context:
         op = op_class(mnemonic).make([_each(self.ssa, g) for g in operands], attrs, types=types, location=self.location)
         self.block.add_op(op)
         return op.results
+
+    def read(self, tensor: TensorProto, name: str = "") -> Value:
+        """A tensor of the model: a constant, or ``ge.text``."""
+        if tensor.data_type != TensorProto.STRING:
+            return self.reader.read(tensor, name)
+        words = [s.decode(errors="replace") for s in tensor.string_data]
+        if len(words) != prod(tensor.dims):
+            raise GeError(f"tensor {tensor.name!r} has {len(words)} strings, not {prod(tensor.dims)}", code="GE1003")
+        value = ArrayAttr([StringAttr(w) for w in words])
+        return self.host("text", value=value, shape=tuple(tensor.dims), types=[TextType()])[0]
 
     def _fold(
         self, cls: type[GeOp], attrs: dict[str, Any], groups: list[Group], results: Sequence[Spec]

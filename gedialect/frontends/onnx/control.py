@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from onnx import AttributeProto, GraphProto
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from gedialect.dialects.ge.attrs import ValueType
+from gedialect.dialects.ge.attrs import ON_HOST, ValueType
 from gedialect.dialects.ge.control import FLAG, INDEX, IfOp, LoopOp, is_late, merged_type
 from gedialect.dialects.ge.fusion import YieldOp
 from gedialect.errors import GeError, UnsupportedError
@@ -77,7 +77,7 @@ class Subgraphs:
         for defined in (o for n in graph.node for o in n.output):
             inner.pop(defined, None)  # a name of the outside that the graph defines again
         for tensor in graph.initializer:
-            inner[tensor.name] = self.ctx.reader.read(tensor)
+            inner[tensor.name] = self.ctx.read(tensor)
         for value, argument in zip(graph.input, arguments, strict=True):
             inner[value.name] = argument
         self.importer.convert(
@@ -274,7 +274,7 @@ def _row(graphs: Subgraphs, value: Value, index: int) -> Value:
 
 
 def _stacked(type_: Attribute, rounds: int) -> Attribute:
-    if isinstance(type_, ValueType):
+    if isinstance(type_, ON_HOST):
         return type_
     spec = spec_of(type_)
     return tensor_type(Spec(spec.dtype, (rounds, *spec.shape)))

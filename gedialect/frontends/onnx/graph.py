@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Modul
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from gedialect.dialects.ge.attrs import ValueType
+from gedialect.dialects.ge.attrs import ON_HOST, TextType, ValueType
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.control import HostOp, is_late
@@ -21,7 +21,7 @@ from gedialect.frontends.onnx import functions
 from gedialect.frontends.onnx.context import Context, LateError, Node, name_value, node_name
 from gedialect.frontends.onnx.control import Subgraphs
 from gedialect.frontends.onnx.late import defer, takes_operands, unknown, waits
-from gedialect.frontends.onnx.registry import Converter, lookup, takes_any_value
+from gedialect.frontends.onnx.registry import TEXT, Converter, lookup, takes_any_value
 from gedialect.frontends.onnx.values import Const, TensorReader, Value, spec_of_tensor_type
 from gedialect.ir import sources
 from gedialect.ir.input_shapes import format_input_shapes
@@ -69,12 +69,12 @@ class Importer:
         functions.check_supported(self, nodes)
         scope: Scope = {}
         for tensor in graph.initializer:
-            scope[tensor.name] = self.ctx.reader.read(tensor)
+            scope[tensor.name] = self.ctx.read(tensor)
         if len(graph.sparse_initializer):
             raise UnsupportedError("sparse initialisers are not supported", code="GE1203")
         inputs = [i for i in graph.input if i.name not in scope]
         types, arg_attrs = self._arguments(inputs, scope, input_shapes or {})
-        self.waiting = all(isinstance(t, ValueType) or spec_of(t).is_static for t in types)
+        self.waiting = all(isinstance(t, ON_HOST) or spec_of(t).is_static for t in types)
         self.convert(nodes, scope, self.opsets)
         results = self._results(graph, scope)
         function_type = FunctionType.from_lists(types, [r.type for r in results])
@@ -108,6 +108,9 @@ class Importer:
         for value in inputs:
             if value.name in scope:
                 raise GeError(f"two inputs are named {value.name!r}", code="GE1007")
+            if value.type.tensor_type.elem_type == TensorProto.STRING:
+                self._value_argument(value, scope, {}, types, attrs)
+                continue
             if value.type.WhichOneof("value") in ("sequence_type", "optional_type"):
                 if not _holds_tensor(value) or value.name not in shapes:
                     self._value_argument(value, scope, shapes, types, attrs)
@@ -144,15 +147,10 @@ class Importer:
         types: list[Attribute],
         attrs: list[DictionaryAttr],
     ) -> None:
-        """An input that is a sequence or may be missing."""
+        """An input that is a sequence, strings, or may be missing."""
         if value.name in shapes:
             raise GeError(f"input {value.name!r} is a sequence and has no shape", code="GE1004")
-        kind = value.type
-        while kind.WhichOneof("value") in ("sequence_type", "optional_type"):
-            kind = (kind.sequence_type if kind.HasField("sequence_type") else kind.optional_type).elem_type
-        if kind.HasField("tensor_type") and kind.tensor_type.elem_type == TensorProto.STRING:
-            raise UnsupportedError("element type STRING is not supported", code="GE1203")
-        types.append(ValueType())
+        types.append(TextType() if value.type.HasField("tensor_type") else ValueType())
         arg = self.block.insert_arg(types[-1], len(self.block.args))
         name_value(arg, value.name)
         scope[value.name] = arg
@@ -253,6 +251,11 @@ class Importer:
         """The results of a converter, or of the node kept for later where it cannot be converted yet."""
         ctx = self.ctx
         may_wait = node.proto is not self.pinned
+        if any(_is_text(v) for v in node.inputs) and not takes_any_value(node.op_type):
+            instead = lookup(TEXT, node.op_type, node.version)
+            if instead is None:
+                raise UnsupportedError(f"{node.op_type} of strings is not supported", code="GE1203")
+            return [cast("Value", instead(ctx, node))]
         blind = any(v is not None and self._is_late(v) for v in node.inputs)
         if (blind or (self.waiting and waits(ctx, node.inputs))) and not takes_any_value(node.op_type):
             if may_wait:
@@ -271,6 +274,10 @@ class Importer:
         if may_wait and self.waiting and any(unknown(v) for v in values) and takes_operands(ctx, before):
             return defer(ctx, node, node.version)
         return values
+
+
+def _is_text(value: Value | None) -> bool:
+    return value is not None and not isinstance(value, Const) and isinstance(value.type, TextType)
 
 
 def _holds_tensor(value: onnx.ValueInfoProto) -> bool:

@@ -29,6 +29,8 @@ F = TypeVar("F", bound="Converter")
 _TABLE: dict[tuple[str, str], list[tuple[int, Converter]]] = {}
 
 
+TEXT = "ge.text"
+"""Domain of converters that take the place of an op's own where an input is a tensor of strings."""
 _ANY_VALUE: set[str] = set()
 
 

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 import gedialect
 from gedialect.api.segments import CACHE_SIZE
 from gedialect.binary.tasks import LabelSwitch
-from gedialect.errors import GeError
+from gedialect.errors import GeError, UnsupportedError
 from gedialect.runtime.loader import load
 
 F32, I64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
@@ -441,3 +441,45 @@ def test_a_long_scan_in_an_om(tmp_path):
         {"s0": np.zeros(5, np.float32)},
     )
     one_om(m, tmp_path / "m.om", {"x": x})
+
+
+# ---------------------------------------------------------------------- strings
+def words(*values: str) -> Any:
+    return np.array(values, object)
+
+
+def text_model(nodes: Sequence[onnx.NodeProto], outputs: Mapping[str, int]) -> onnx.ModelProto:
+    m = model(nodes, {}, list(outputs))
+    m.graph.input.append(info("x", TensorProto.STRING, ["n"]))
+    for output, dtype in zip(m.graph.output, outputs.values(), strict=True):
+        output.CopyFrom(info(output.name, dtype, None))
+    return m
+
+
+@pytest.mark.parametrize(
+    ("nodes", "outputs"),
+    [
+        ([node("StringConcat", ["x", "x"], ["y"])], {"y": TensorProto.STRING}),
+        ([node("StringSplit", ["x"], ["y", "n"], delimiter=",", maxsplit=1)], {"y": TensorProto.STRING, "n": I64}),
+        ([node("StringSplit", ["x"], ["y", "n"])], {"y": TensorProto.STRING, "n": I64}),
+        ([node("RegexFullMatch", ["x"], ["y"], pattern="[a-c,]*")], {"y": BOOL}),
+        (
+            [node("StringNormalizer", ["x"], ["y"], case_change_action="UPPER", stopwords=["b c"])],
+            {"y": TensorProto.STRING},
+        ),
+        ([node("Equal", ["x", "x"], ["e"]), node("Cast", ["e"], ["y"], to=F32)], {"y": F32}),
+    ],
+)
+def test_strings(nodes: list[onnx.NodeProto], outputs: dict[str, int]):
+    m = text_model(nodes, outputs)
+    executable = gedialect.compile(m)
+    for x in (words("a,b", "b c", "", "Ab,c,d"), words("b c")):
+        for got, want in zip(executable.run({"x": x}).values(), reference(m, {"x": x}), strict=True):
+            assert got.shape == want.shape
+            assert got.tolist() == want.tolist()
+
+
+def test_patterns_that_mean_another_thing_are_refused():
+    m = text_model([node("RegexFullMatch", ["x"], ["y"], pattern="(a)\\1")], {"y": BOOL})
+    with pytest.raises(UnsupportedError, match="pattern"):
+        gedialect.compile(m).run({"x": words("aa")})

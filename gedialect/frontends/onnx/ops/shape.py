@@ -337,5 +337,5 @@ def constant(ctx: Context, node: Node) -> Value:
         if node.has(name):
             return ctx.const(np.asarray(node.attr(name), convert))
     if node.has("value"):
-        return ctx.reader.read(node.attr("value"), node.outputs[0])
+        return ctx.read(node.attr("value"), node.outputs[0])
     raise UnsupportedError("only constants of numbers are supported", code="GE1203")

@@ -79,3 +79,22 @@ func.func @sequences(%x: tensor<2x3xf32> {ge.name = "x"}, %p: tensor<i64> {ge.na
   %g = ge.optional_get_element(%o) : (!ge.value) -> !ge.value
   func.return %u : !ge.value
 }
+
+// -----
+
+// CHECK-LABEL: @text
+func.func @text(%x: !ge.text {ge.name = "x"}) -> (!ge.text {ge.name = "y"}) {
+  // CHECK: ge.text() {value = ["a", "b c"], shape = [2]} : () -> !ge.text
+  %t = ge.text() {value = ["a", "b c"], shape = [2]} : () -> !ge.text
+  // CHECK: ge.text_concat(%x, %t) : (!ge.text, !ge.text) -> !ge.text
+  %c = ge.text_concat(%x, %t) : (!ge.text, !ge.text) -> !ge.text
+  // CHECK: ge.text_equal(%x, %t) : (!ge.text, !ge.text) -> !ge.value
+  %e = ge.text_equal(%x, %t) : (!ge.text, !ge.text) -> !ge.value
+  // CHECK: ge.text_split(%x) {delimiter = ",", maxsplit = 2} : (!ge.text) -> (!ge.text, !ge.value)
+  %s, %n = ge.text_split(%x) {delimiter = ",", maxsplit = 2} : (!ge.text) -> (!ge.text, !ge.value)
+  // CHECK: ge.text_match(%x) {pattern = "a+"}
+  %m = ge.text_match(%x) {pattern = "a+"} : (!ge.text) -> !ge.value
+  // CHECK: ge.text_normalize(%x) {action = "LOWER", case_sensitive = false, stopwords = ["the"]}
+  %y = ge.text_normalize(%x) {action = "LOWER", case_sensitive = false, stopwords = ["the"]} : (!ge.text) -> !ge.text
+  func.return %y : !ge.text
+}
