@@ -90,7 +90,8 @@ class TextSplitOp(HostOp):
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
         x = _words(operands[0], "text_split")
         most: int = -1 if attrs.maxsplit is None else attrs.maxsplit
-        parts: list[list[str]] = [str(s).split(attrs.delimiter, most) for s in x.reshape(-1)]
+        # nothing has no parts, as onnxruntime has it
+        parts: list[list[str]] = [str(s).split(attrs.delimiter, most) if s else [] for s in x.reshape(-1)]
         longest = max(map(len, parts), default=0)
         padded = [p for part in parts for p in [*part, *[""] * (longest - len(part))]]
         counts = np.array([len(p) for p in parts], np.int64).reshape(x.shape)

@@ -266,7 +266,7 @@ class Importer:
             outputs = converter(ctx, node)
         except UnsupportedError as e:
             # what fails for want of sizes may do with them
-            sizes = e.code == "GE1205" and waits(ctx, node.inputs)
+            sizes = e.code == "GE1205" and waits(ctx, node.inputs) and not takes_any_value(node.op_type)
             if may_wait and (isinstance(e, LateError) or sizes):
                 return defer(ctx, node, node.version)
             raise
