@@ -51,6 +51,8 @@ class Plan:
     b_whole: bool
     order: tuple[Axis, ...]
     grid: tuple[tuple[Axis, int], ...]
+    tiles: int = 1
+    """Of the busiest block."""
     cycles: float = 0.0
 
     @property
@@ -192,7 +194,7 @@ def _walks(
         order: list[Axis], rp: int, np: int, chunk: int, a_whole: bool, b_whole: bool, loads: tuple[int, int]
     ) -> Plan:
         p = Plan(
-            r, q, n, k, rp * r, min(np * n, _over(problem.n, n)), chunk, a_whole, b_whole, tuple(order), grid
+            r, q, n, k, rp * r, min(np * n, _over(problem.n, n)), chunk, a_whole, b_whole, tuple(order), grid, tiles
         )  # fmt: skip
         return replace(p, cycles=_price(problem, target, p, tiles, (a_term, b_term), loads))
 

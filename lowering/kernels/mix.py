@@ -33,7 +33,9 @@ from lowering.kernels.vector import UB_SHARE, TileWriter
 from lowering.kernels.vector_program import Load, Program, analyse, annotate, tile_bytes
 
 SLOTS = 2
-"""Tiles in the ring of a block."""
+"""Tiles in the ring of a block that makes several."""
+MAX_SLOTS = 8
+"""Each takes a cross-core flag."""
 READY = 0
 """Cross-core flag: a tile is in the ring. The flags after it, one per slot: the slot may be written."""
 FREE = 1
@@ -60,7 +62,7 @@ class MixGroup:
     def mapped(self, problem: Problem) -> Mapped:
         """The program over the axes of one product."""
         y = problem.y
-        order = sorted(range(len(y.shape)), key=lambda i: -abs(y.strides[i]) if y.shape[i] > 1 else 0)
+        order = sorted(range(len(y.shape)), key=lambda i: (y.shape[i] > 1, -abs(y.strides[i])))
         accesses = iter([a.transpose(order) for a in problem.others])
         p = self.program
         loads = {v: Load(load.arg, next(accesses)) for v, load in p.loads.items()}
@@ -144,15 +146,18 @@ def select(fusion: FusionOp, target: Target) -> KernelAttr:
     group = _priced(fusion, target)
     plans = [choose(p, target, target.cores.cube) for p in group.problems]
     tile = [max(p.r * p.q for p in plans), max(p.n for p in plans), max(p.k for p in plans)]
-    blocks = max(p.blocks for p in plans)
-    return KernelAttr.get("mix", tile, blocks, _scratch(group, _plans(group, tile, blocks, target), blocks))
+    return _decided(group, tile, max(p.blocks for p in plans), SLOTS, target)
 
 
-def with_scratch(fusion: FusionOp, kernel: KernelAttr, target: Target) -> KernelAttr:
-    """``kernel`` with the scratch that its tile needs; GE1402 if the tile does not fit on chip."""
-    group = _priced(fusion, target)
-    tile, blocks = kernel.tile.values, kernel.blocks.data
-    return KernelAttr.get("mix", tile, blocks, _scratch(group, _plans(group, tile, blocks, target), blocks))
+def resized(fusion: FusionOp, kernel: KernelAttr, target: Target, slots: int = SLOTS) -> KernelAttr:
+    """``kernel`` with the scratch that its tile needs for rings of up to ``slots``; GE1402 if it does not fit."""
+    return _decided(_priced(fusion, target), kernel.tile.values, kernel.blocks.data, slots, target)
+
+
+def _decided(group: MixGroup, tile: Sequence[int], blocks: int, slots: int, target: Target) -> KernelAttr:
+    plans = _plans(group, tile, blocks, target)
+    slots = min(slots, max(p.tiles for p in plans))
+    return KernelAttr.get("mix", tile, blocks, blocks * slots * _slot_bytes(group, plans))
 
 
 def _plans(group: MixGroup, tile: Sequence[int], blocks: int, target: Target) -> list[Plan]:
@@ -172,8 +177,23 @@ def _slot_bytes(group: MixGroup, plans: Sequence[Plan]) -> int:
     return ceil(size / SLOT_BYTES) * SLOT_BYTES
 
 
-def _scratch(group: MixGroup, plans: Sequence[Plan], blocks: int) -> int:
-    return blocks * SLOTS * _slot_bytes(group, plans)
+@dataclass(frozen=True)
+class Ring:
+    """Where tiles of a block lie: ``slots`` pieces of ``size`` elements."""
+
+    slots: int
+    size: int
+
+
+def _ring(group: MixGroup, plans: Sequence[Plan], kernel: KernelAttr) -> Ring:
+    slot = _slot_bytes(group, plans)
+    slots, rest = divmod(kernel.scratch.data, kernel.blocks.data * slot)
+    if rest or not 1 <= slots <= MAX_SLOTS:
+        raise GeError(
+            f"scratch of {kernel.scratch.data} bytes is not 1 to {MAX_SLOTS} slots of {slot} bytes per block",
+            code="GE1402",
+        )
+    return Ring(slots, slot // group.result.dtype.itemsize)
 
 
 # ---------------------------------------------------------------------- code
@@ -184,12 +204,7 @@ def lower(fusion: FusionOp, name: str, kernel: KernelAttr, target: Target) -> Ke
     group = _priced(fusion, target)
     blocks = kernel.blocks.data
     plans = _plans(group, kernel.tile.values, blocks, target)
-    if kernel.scratch.data != _scratch(group, plans, blocks):
-        raise GeError(
-            f"scratch is {kernel.scratch.data} bytes, the rings take {_scratch(group, plans, blocks)}",
-            code="GE1402",
-            where=name,
-        )
+    ring = _ring(group, plans, kernel)
     args = [
         *(Arg(f"x{i}", spec_of(v.type).dtype, spec_of(v.type).nbytes) for i, v in enumerate(fusion.operands)),
         *(Arg(f"y{i}", spec_of(r.type).dtype, spec_of(r.type).nbytes, "out") for i, r in enumerate(fusion.results)),
@@ -197,17 +212,16 @@ def lower(fusion: FusionOp, name: str, kernel: KernelAttr, target: Target) -> Ke
     ]
     k = KernelBuilder(name, kind="mix", blocks=blocks, args=args)
     names = [a.name for a in args]
-    slot = _slot_bytes(group, plans) // group.result.dtype.itemsize
     with k.cube():
         for problem, plan in zip(group.problems, plans, strict=True):
-            _Producer(k, problem, plan, target, names, group.mapped(problem), slot).write()
-        for i in range(SLOTS):
+            _Producer(k, problem, plan, target, names, group.mapped(problem), ring).write()
+        for i in range(ring.slots):
             k.cross_core_wait(FREE + i, "FIX")
     with k.vector():
-        for i in range(SLOTS):
+        for i in range(ring.slots):
             k.cross_core_set(FREE + i, "MTE2")
         for problem, plan in zip(group.problems, plans, strict=True):
-            _Consumer(k, problem, plan, target, names, group.mapped(problem), slot).write()
+            _Consumer(k, problem, plan, target, names, group.mapped(problem), ring).write()
     return k.finish()
 
 
@@ -216,11 +230,11 @@ class _Side(Nest):
 
     def __init__(
         self, k: KernelBuilder, problem: Problem, plan: Plan, target: Target, args: Sequence[str], mapped: Mapped,
-        slot: int,
+        ring: Ring,
     ):  # fmt: skip
         super().__init__(k, problem, plan, target, args)
         self.mapped = mapped
-        self.slot = slot
+        self.ring = ring
         self.room = int(target.size("ub") * UB_SHARE)
 
     def region(self, s: Place) -> tuple[int, ...]:
@@ -228,10 +242,14 @@ class _Side(Nest):
         sizes = [*(1 for _ in self.p.batch), s["r"].span.size, s["Q"].span.size, s["n"].span.size]
         return tuple(sizes[i] for i in self.mapped.order)
 
-    def ring(self, s: Place) -> TileRef:
-        """The tile's slot, in turn where the innermost loop repeats."""
-        start = self.k.block_idx * (SLOTS * self.slot)
-        return self.k.gm(RING).ring(start, self.slot, SLOTS if s.repeats else 1)
+    def slots(self, s: Place) -> int:
+        """How many slots tiles take in turn: those of the ring where the innermost loop repeats."""
+        return self.ring.slots if s.repeats else 1
+
+    def slot(self, s: Place) -> TileRef:
+        """The tile's place in the ring."""
+        start = self.k.block_idx * (self.ring.slots * self.ring.size)
+        return self.k.gm(RING).ring(start, self.ring.size, self.slots(s))
 
 
 class _Producer(_Side):
@@ -239,7 +257,6 @@ class _Producer(_Side):
 
     def finish_tile(self, s: Place, acc: TileRef) -> None:
         """Fixpipe into the tile's slot, once that is free."""
-        slots = SLOTS if s.repeats else 1
         strides = dict(zip(self.mapped.order, contiguous(self.region(s)), strict=True))
         count = len(self.p.batch)
         rows, cols, n = s["r"].span.size, s["Q"].span.size, acc.shape[1]
@@ -248,8 +265,8 @@ class _Producer(_Side):
         if (outer, inner) == ((1,), (1,)):
             dims, outer, inner = acc.shape, acc.strides, acc.strides
         source = acc if (dims, inner) == (acc.shape, acc.strides) else acc.view(0, dims, inner)
-        self.k.cross_core_wait(FREE, "FIX", slots=slots)
-        self.k.fixpipe(self.ring(s).view(0, dims, outer), source)
+        self.k.cross_core_wait(FREE, "FIX", slots=self.slots(s))
+        self.k.fixpipe(self.slot(s).view(0, dims, outer), source)
         self.k.cross_core_set(READY, "FIX")
 
 
@@ -262,7 +279,7 @@ class _Consumer(_Side):
     def tile(self, s: Place) -> None:
         """Take the tile from the ring, compute and store."""
         k, region = self.k, self.region(s)
-        ring, strides = self.ring(s), contiguous(region)
+        ring, strides = self.slot(s), contiguous(region)
         starts = [*(s[i].out if n > 1 else Affine() for i, n in enumerate(self.p.batch))]
         starts += [s["R"].out + s["r"].out, s["Q"].out, self._column(s)]
         first = [starts[i] for i in self.mapped.order]
@@ -287,7 +304,7 @@ class _Consumer(_Side):
                     self._part(ring, strides, at, inside, tuple(tile), buffers, {})
 
                 deal(k, sizes, self._fitting(sizes), part, share=False)
-        k.cross_core_set(FREE, "MTE2", slots=SLOTS if s.repeats else 1)
+        k.cross_core_set(FREE, "MTE2", slots=self.slots(s))
 
     def _others(self, at: Sequence[Affine], tile: tuple[int, ...], buffers: int) -> dict[SSAValue, TileRef]:
         """What the program reads besides the product."""

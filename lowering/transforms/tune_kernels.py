@@ -23,14 +23,16 @@ from lowering.kernels.generators import kernel_program, signature
 
 WORTH = 0.01
 """Share of a kernel's time that a change must save."""
+DEEP = 4
+"""Slots in the rings of mixed kernels, which hide more of a tile's way to the vectors than two do."""
 DOES_NOT_FIT = "GE1402"
 """Of a kernel whose tiles find no room."""
 
 
 @dataclass(frozen=True)
 class TuneKernelsPass(ModulePass):
-    """Search kernels of decided groups for ``target``; ``budget`` is the number of kernels written per distinct group.
-    Groups whose kernel needs scratch keep it."""
+    """Search kernels of decided groups for ``target``; ``budget`` is the number of kernels written per distinct
+    group."""
 
     name: ClassVar[str] = "tune-kernels"
     target: str = "ascend910b1"
@@ -43,7 +45,7 @@ class TuneKernelsPass(ModulePass):
             if not isinstance(fusion, FusionOp):
                 continue
             kernel = fusion.attributes.get("kernel")
-            if not isinstance(kernel, KernelAttr) or kernel.scratch.data:
+            if not isinstance(kernel, KernelAttr):
                 continue
             key = signature(fusion)
             if key not in best:
@@ -58,8 +60,9 @@ def tune(fusion: FusionOp, kernel: KernelAttr, target: Target, budget: int) -> K
     climbing = least is not None
     while climbing:
         climbing = False
-        for other in neighbours(best, target):
-            if other in tried:
+        for step in neighbours(best, target):
+            other = fitted(fusion, step, target)
+            if other is None or other in tried:
                 continue
             if len(tried) > budget:
                 return best
@@ -75,6 +78,8 @@ def neighbours(kernel: KernelAttr, target: Target) -> Iterator[KernelAttr]:
     """Kernels one step away, in a fixed order: more blocks and smaller tiles before larger ones."""
     tile, blocks = kernel.tile.values, kernel.blocks.data
     cores = target.cores.cube if kernel.kind.data in ("cube", "mix") else target.cores.vector
+    if kernel.kind.data == "mix":
+        yield kernel
     counts = [n for n in (cores, 2 * blocks, -(-blocks // 2)) if 1 <= n <= cores and n != blocks]
     for n in counts:
         yield KernelAttr.get(kernel.kind.data, tile, n)
@@ -87,6 +92,20 @@ def neighbours(kernel: KernelAttr, target: Target) -> Iterator[KernelAttr]:
                 yield KernelAttr.get(kernel.kind.data, new, blocks)
                 if smaller and blocks < cores:
                     yield KernelAttr.get(kernel.kind.data, new, min(cores, 2 * blocks))
+
+
+def fitted(fusion: FusionOp, kernel: KernelAttr, target: Target) -> KernelAttr | None:
+    """``kernel`` with the scratch its tile needs, or None if it finds no room."""
+    if kernel.kind.data != "mix":
+        return kernel
+    from lowering.kernels import mix
+
+    try:
+        return mix.resized(fusion, kernel, target, DEEP)
+    except GeError as error:
+        if error.code == DOES_NOT_FIT:
+            return None
+        raise
 
 
 def predicted(fusion: FusionOp, kernel: KernelAttr, target: Target) -> float | None:

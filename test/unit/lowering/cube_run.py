@@ -20,24 +20,25 @@ from lowering.emit.kernel import emit_kernel
 from lowering.kernels.generators import finish_kernel, generator_of
 
 TARGET = load_target()
-Body = Callable[..., SSAValue]
+Body = Callable[..., "SSAValue | Sequence[SSAValue]"]
 
 
 def group(arrays: Sequence[Any], body: Body) -> FusionOp:
-    """A ``ge.fusion`` whose operands have the arrays' types; ``body(builder, *values)`` gives its result."""
+    """A ``ge.fusion`` whose operands have the arrays' types; ``body(builder, *values)`` gives its result or
+    results."""
     types = [tensor_type(Spec(dtypes.from_numpy(a.dtype), a.shape)) for a in arrays]
     outer = Block(arg_types=types)
     block = Block(arg_types=types)
     b = GeBuilder(block)
     result = body(b, *block.args)
-    block.add_op(YieldOp.create(operands=[result]))
+    block.add_op(YieldOp.create(operands=[result] if isinstance(result, SSAValue) else list(result)))
     fusion = FusionOp.of(list(outer.args), Region(block))
     outer.add_op(fusion)
     return fusion
 
 
 class Run:
-    """A compiled group: ``run.kernel`` decoded, ``run.y`` its result."""
+    """A compiled group: ``run.kernel`` decoded, ``run.ys`` its results, ``run.y`` the first."""
 
     def __init__(self, arrays: Sequence[Any], body: Body, attr: KernelAttr | None = None, *, verify: bool = True):
         self.fusion = group(arrays, body)
@@ -50,18 +51,20 @@ class Run:
         self.data = emit_kernel(op)
         self.machine = Machine(sanitize=verify)
         self.kernel = self.machine.load(self.data)
-        spec = spec_of(self.fusion.results[0].type)
-        self.y = self.execute(arrays, spec)
+        self.ys = self.execute(arrays, [spec_of(r.type) for r in self.fusion.results])
+        self.y = self.ys[0]
 
-    def execute(self, arrays: Sequence[Any], spec: Spec) -> Any:
-        out = np.empty(spec.shape, spec.dtype.numpy)
-        out.view(np.uint8).fill(0xAB)
+    def execute(self, arrays: Sequence[Any], specs: Sequence[Spec]) -> list[Any]:
+        outs = [np.empty(spec.shape, spec.dtype.numpy) for spec in specs]
+        scratch = [np.empty(a.nbytes, np.uint8) for a in self.kernel.args if a.role == "workspace"]
+        for out in (*outs, *scratch):
+            out.reshape(-1).view(np.uint8).fill(0xAB)
         regions = []
-        for a in (*[np.ascontiguousarray(a) for a in arrays], out):
+        for a in (*[np.ascontiguousarray(a) for a in arrays], *outs, *scratch):
             flat = a.reshape(-1).view(np.uint8)
             regions.append((flat, 0, flat.nbytes))
         execute(self.machine, self.kernel, regions)
-        return out
+        return outs
 
     @property
     def instructions(self) -> int:
