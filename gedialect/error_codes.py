@@ -124,6 +124,12 @@ _ENTRIES: tuple[tuple[str, str, str, str], ...] = (
         "A chip's TOML file does not parse, lacks a number, states one without source, or has one nobody reads.",
         "docs/targets.md describes the form.",
     ),
+    (
+        "GE1018",
+        "malformed fusion switch file",
+        "A fusion_switch.cfg is neither GE's JSON nor lines NAME:on, or a switch is not on or off.",
+        "docs/fusion.md shows both forms; the error names the line.",
+    ),
     # ------------------------------------------------------------ text, pipelines, rules
     (
         "GE1101",

@@ -6,11 +6,12 @@ O3 adds search. A step is written once, with the levels it belongs to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from gedialect.errors import UsageError
+from gedialect.switches import Switches, resolve
 
 LEVELS = (0, 1, 2, 3)
 DEFAULT_LEVEL = 2
@@ -21,7 +22,7 @@ DEFAULT_TARGET = "ascend910b1"
 class Step:
     """One pass with its options, run from level ``lowest`` to level ``highest``.
 
-    Options may name ``{target}``, ``{strict}`` and ``{disable}``.
+    Options may name ``{target}``, ``{strict}``, ``{disable}`` and ``{group}``, what switches say of kernels.
     """
 
     lowest: int
@@ -46,7 +47,7 @@ OPTIMISE: tuple[Step, ...] = (
 DECIDE: tuple[Step, ...] = (
     Step(0, "expand-ops"),
     Step(0, "group-kernels", "fuse=false", highest=1),
-    Step(2, "group-kernels"),
+    Step(2, "group-kernels", "target={target}{group}"),
     Step(2, "pack-weights"),
     Step(0, "select-kernels", "target={target}"),
     Step(3, "tune-kernels", "target={target}"),
@@ -74,36 +75,43 @@ def specs(
     level: str | int = DEFAULT_LEVEL,
     *,
     target: str = DEFAULT_TARGET,
-    strict: bool = False,
-    disable: Sequence[str] = (),
+    switches: Switches = Switches(),
 ) -> list[str]:
-    """The pass specs of ``steps`` at a level. ``disable`` names passes to leave out, or rules or topics of rules;
-    ``strict`` leaves out what can change floating-point results."""
+    """The pass specs of ``steps`` at a level, as ``switches`` have it. Rules that are enabled by name run even where
+    the level leaves them out, after the rules of the level."""
     number = level_number(level)
-    names = {step.name for step in (*OPTIMISE, *DECIDE)}
-    rules = ",".join(name for name in disable if name not in names)
+    choice = resolve(switches, {step.name for step in (*OPTIMISE, *DECIDE)})
+    group = "".join(
+        [
+            "" if choice.elementwise else " elementwise=false",
+            "" if choice.moves else " moves=false",
+            f" forbid={','.join(choice.labels_off)}" if choice.labels_off else "",
+            f" max-ops={switches.max_fusion_ops}" if switches.max_fusion_ops else "",
+        ]
+    )
     values = {
         "target": target,
-        "strict": " strict=true" if strict else "",
-        "disable": f" disable={rules}" if rules else "",
+        "strict": " strict=true" if switches.strict else "",
+        "disable": f" disable={','.join(choice.rules_off)}" if choice.rules_off else "",
+        "group": group,
     }
     found: list[str] = []
     for step in steps:
-        if step.lowest <= number <= step.highest and step.name not in disable:
-            options = step.options.format_map(values)
+        if step.lowest <= number <= step.highest and step.name not in choice.passes_off:
+            options = step.options.format_map(values).strip()
             found.append(f"{step.name}{{{options}}}" if options else step.name)
+            if step.name == "apply-rules" and number < 2 and choice.rules_on:
+                found.append(f"apply-rules{{rules={','.join(choice.rules_on)}{values['strict']}}}")
+    if number == 0 and choice.rules_on and any(step.name == "apply-rules" for step in steps):
+        found.insert(0, f"apply-rules{{rules={','.join(choice.rules_on)}{values['strict']}}}")
     return found
 
 
 def pipeline(
-    level: str | int = DEFAULT_LEVEL,
-    *,
-    target: str = DEFAULT_TARGET,
-    strict: bool = False,
-    disable: Sequence[str] = (),
+    level: str | int = DEFAULT_LEVEL, *, target: str = DEFAULT_TARGET, switches: Switches = Switches()
 ) -> list[str]:
     """All passes of a level, from a model's graph to a decided one; see ``specs``."""
-    return specs((*OPTIMISE, *DECIDE), level, target=target, strict=strict, disable=disable)
+    return specs((*OPTIMISE, *DECIDE), level, target=target, switches=switches)
 
 
 def unknown_pass(name: str, known: Iterable[str]) -> UsageError:

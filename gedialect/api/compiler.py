@@ -13,6 +13,7 @@ from gedialect.analysis.graph import graph_function
 from gedialect.analysis.opcount import count_ops
 from gedialect.api.chained import ChainExecutable, late_ops, unsaveable
 from gedialect.api.executable import Executable, ShapedExecutable
+from gedialect.api.fusion_report import FusionLog
 from gedialect.api.report import Report
 from gedialect.api.resolve import prepare
 from gedialect.dialects.ge.attrs import ON_HOST
@@ -24,6 +25,7 @@ from gedialect.ir.registry import pass_factories
 from gedialect.ir.spec import DYNAMIC, spec_of
 from gedialect.pipelines import level_number, pass_name, pipeline
 from gedialect.runtime.profiler import moved_bytes, time_tasks
+from gedialect.switches import Switches, from_options, resolve
 from gedialect.targets import load_target
 
 if TYPE_CHECKING:
@@ -45,14 +47,27 @@ def compile(
     input_shapes: Shapes | None = None,
     time: bool = False,
     rules: Sequence[str | os.PathLike[str] | Rule] = (),
+    disable: Sequence[str] = (),
+    enable: Sequence[str] = (),
+    fusion_modes: Sequence[str] | None = None,
+    max_fusion_ops: int = 0,
+    strict_numerics: bool = False,
+    options: Mapping[str, object] | None = None,
+    fusion_report: str | os.PathLike[str] | None = None,
 ) -> Executable | ChainExecutable | ShapedExecutable:
     """Compile a model (a path, an ``onnx.ModelProto``, which is not changed, or a ge module).
 
     With input sizes unknown after ``input_shapes`` the result compiles at its first run; where sizes or branches come
     from data it compiles part by part while it runs. ``rules`` are rewrite rules, or files of them, beside
-    those of the catalogue. Raises ``GeError``: GE10xx for a bad model or option,
-    ``UnsupportedError`` with every op that is missing.
+    those of the catalogue. ``disable`` and ``enable`` name passes, rules, topics, labels of kernels or GE's fusion
+    passes; ``fusion_modes``, ``max_fusion_ops`` and ``options``, which takes GE's keys, are described in
+    ``gedialect.switches``. ``fusion_report`` is a file for what fused and what it saved, as JSON.
+    Raises ``GeError``: GE10xx for a bad model or option, ``UnsupportedError`` with every op that is missing.
     """
+    modes = None if fusion_modes is None else tuple(fusion_modes)
+    switches = Switches(tuple(disable), tuple(enable), modes, max_fusion_ops, strict_numerics)
+    if options:
+        switches = switches.over(from_options(options))
     level_number(level)
     load_target(target)
     _check_precision(precision)
@@ -62,7 +77,21 @@ def compile(
     loaded = load_rules(rules)
 
     def compile_static(module: ModuleOp) -> Executable:
-        return compile_module(module, level=level, target=target, precision=precision, time=time, rules=loaded)
+        log = None if fusion_report is None else FusionLog()
+        made = compile_module(
+            module,
+            level=level,
+            target=target,
+            precision=precision,
+            time=time,
+            rules=loaded,
+            switches=switches,
+            fusion_log=log,
+        )
+        if log is not None and fusion_report is not None:
+            with open(fusion_report, "w", encoding="utf-8") as out:
+                out.write(log.json() + "\n")
+        return made
 
     if not unknown:
         return _executable(module, compile_static)
@@ -174,8 +203,11 @@ def compile_module(
     progress: Progress | None = None,
     name: str = "model",
     rules: Sequence[Rule] = (),
+    switches: Switches = Switches(),
+    fusion_log: FusionLog | None = None,
 ) -> Executable:
-    """Compile a ge module with static shapes, which is changed: it holds all decisions afterwards."""
+    """Compile a ge module with static shapes, which is changed: it holds all decisions afterwards. What fuses goes
+    into ``fusion_log``."""
     from gedialect.api.linked import has_control, program_of
     from lowering.emit.module import ModuleEmitter
     from lowering.emit.structured import StructuredEmitter
@@ -191,11 +223,30 @@ def compile_module(
         report.ops = count_ops(module)
 
         def decide_piece(piece: ModuleOp) -> None:
-            decide(piece, level=level, target=target, precision=precision, progress=progress, rules=rules)
+            decide(
+                piece,
+                level=level,
+                target=target,
+                precision=precision,
+                progress=progress,
+                rules=rules,
+                switches=switches,
+                fusion_log=fusion_log,
+            )
 
         emitter = StructuredEmitter(program_of(module, decide_piece), load_target(target), name)
     else:
-        decide(module, level=level, target=target, precision=precision, report=report, progress=progress, rules=rules)
+        decide(
+            module,
+            level=level,
+            target=target,
+            precision=precision,
+            report=report,
+            progress=progress,
+            rules=rules,
+            switches=switches,
+            fusion_log=fusion_log,
+        )
         report.ops = count_ops(module)
         emitter = ModuleEmitter(module, load_target(target), name)
     if progress is not None:
@@ -226,8 +277,11 @@ def decide(
     report: Report | None = None,
     progress: Progress | None = None,
     rules: Sequence[Rule] = (),
+    switches: Switches = Switches(),
+    fusion_log: FusionLog | None = None,
 ) -> None:
-    """Run the level's pipeline on a module; ``report.stages`` gets the op count after each step."""
+    """Run the level's pipeline on a module; ``report.stages`` gets the op count after each step, ``fusion_log`` what
+    fuses."""
     load_target(target)
     _check_precision(precision)
     if unknown := unknown_sizes(module):
@@ -237,15 +291,15 @@ def decide(
     if any(isinstance(op, HostOp) for op in graph_function(module).body.block.ops) or _value_inputs(module):
         raise unsaveable(module)
     ctx = GeContext()
-    if rules:
+    if rules or fusion_log is not None:
         from gedialect.patterns.session import RuleSession, set_session
 
-        set_session(ctx, RuleSession(tuple(rules)))
+        set_session(ctx, RuleSession(tuple(rules), watch=None if fusion_log is None else fusion_log.watch))
     factories = pass_factories()
     stages = [] if report is None else report.stages
     stages.append({"stage": "import", "ops": count_ops(module)})
     first = ["convert-precision"] if precision == "fp16" else []
-    for text in (*first, *pipeline(level, target=target)):
+    for text in (*first, *pipeline(level, target=target, switches=switches)):
         name = pass_name(text)
         if name == "expand-ops" and late_ops(module):
             raise unsaveable(module)
@@ -255,6 +309,11 @@ def decide(
         cls = factories[name]() if name in factories else _xdsl_pass(name)
         cls.from_spec(spec).apply(ctx, module)
         stages.append({"stage": name, "ops": count_ops(module)})
+        if fusion_log is not None and name == "group-kernels":
+            fusion_log.read_kernels(module)
+    if fusion_log is not None:
+        fusion_log.switches = switches
+        fusion_log.without_counterpart = resolve(switches, factories).without_counterpart
 
 
 def _xdsl_pass(name: str) -> Any:

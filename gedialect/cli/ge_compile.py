@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from gedialect.cli.common import ArgumentParser, atomic_output, run
 from gedialect.cli.rule_options import add_rules_option
+from gedialect.cli.switch_options import add_switch_options, switches_of
 from gedialect.errors import GeError, UnsupportedError, UsageError
 
 PROG = "ge-compile"
@@ -37,6 +38,8 @@ def command(arguments: Sequence[str]) -> int:
     parser.add_argument("--report", metavar="R.json", help="write what was done as JSON")
     parser.add_argument("--time", action="store_true", help="predict the latency on the target")
     parser.add_argument("--no-host-fallback", action="store_true", help="an op that no kernel covers is an error")
+    parser.add_argument("--fusion-report", metavar="F.json", help="write what fused and what it saved as JSON")
+    add_switch_options(parser)
     add_rules_option(parser)
     options = parser.parse_args(arguments)
     try:
@@ -61,12 +64,15 @@ def _compile(options: argparse.Namespace) -> None:
         )
     from gedialect import api
     from gedialect.api.compiler import decide
+    from gedialect.api.fusion_report import FusionLog
     from gedialect.cli.progress import steps
     from gedialect.cli.rule_options import load_all
     from gedialect.ir.input_shapes import parse_input_shapes
 
     shapes = None if options.input_shape is None else parse_input_shapes(options.input_shape)
     rules = load_all(options.rules)
+    switches = switches_of(options)
+    log = None if options.fusion_report is None else FusionLog()
     with steps(f"compiling {os.path.basename(options.model)}") as progress:
         progress("import")
         module = api.import_source(options.model, shapes)
@@ -78,6 +84,8 @@ def _compile(options: argparse.Namespace) -> None:
                 precision=options.precision,
                 progress=progress,
                 rules=rules,
+                switches=switches,
+                fusion_log=log,
             )
             executable = None
         else:
@@ -91,6 +99,8 @@ def _compile(options: argparse.Namespace) -> None:
                 progress=progress,
                 name=name,
                 rules=rules,
+                switches=switches,
+                fusion_log=log,
             )
     if executable is not None and options.no_host_fallback and executable.report.host_ops:
         ops = [f"{entry['op']} (node {entry['node']})" for entry in executable.report.host_ops]
@@ -120,6 +130,9 @@ def _compile(options: argparse.Namespace) -> None:
         case _:
             assert executable is not None
             executable.save(options.output)
+    if log is not None:
+        with atomic_output(options.fusion_report) as name, open(name, "w", encoding="utf-8") as out:
+            out.write(log.json() + "\n")
     if options.report is not None and executable is not None:
         with atomic_output(options.report) as name, open(name, "w", encoding="utf-8") as out:
             out.write(executable.report.json() + "\n")

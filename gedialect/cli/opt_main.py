@@ -24,6 +24,7 @@ from gedialect.cli.common import atomic_output, explain, internal_error, open_er
 from gedialect.cli.expected import expectations, mismatches
 from gedialect.cli.instrument import Dumps, Instrument
 from gedialect.cli.rule_options import add_rule_options, alone, load_all, without_model
+from gedialect.cli.switch_options import add_switch_options, switches_of
 from gedialect.errors import EXIT_ERROR, EXIT_OK, GeError, UsageError
 from gedialect.ir import registry, verifier
 from gedialect.ir.context import GeContext
@@ -120,9 +121,7 @@ class GeOptMain(xDSLOptMain):
         _shorten_help(arg_parser)
         add = arg_parser.add_argument
         add("-O", dest="level", metavar="LEVEL", help="run the passes of level 0, 1, 2 or 3 before those of -p")
-        add("--disable", metavar="NAME", action="append", default=[], help="leave a pass or a rule out of the level")
         add("--chip", metavar="NAME", default=DEFAULT_TARGET, help=f"chip of the level (default {DEFAULT_TARGET})")
-        add("--strict-numerics", action="store_true", help="leave out what can change floating-point results")
         add("--print-pipeline", action="store_true", help="print the passes that would run, and stop")
         add("--explain", metavar="CODE", help="print what an error code means, such as GE1203, and stop")
         add("--list-passes", action="store_true", help="print every pass with a line about it, and stop")
@@ -137,6 +136,7 @@ class GeOptMain(xDSLOptMain):
             help="where to write the reproducer of a failing pass (default: in the temporary folder)",
         )
         add("--input-shape", metavar="SHAPES", help='sizes of a model\'s unknown dims: "x:1,3,224,224;y:1,8"')
+        add_switch_options(arg_parser)
         add_rule_options(arg_parser)
 
     # Pipeline
@@ -146,7 +146,7 @@ class GeOptMain(xDSLOptMain):
         args = self.args
         specs: list[str] = []
         if args.level is not None:
-            specs = pipeline(args.level, target=args.chip, strict=args.strict_numerics, disable=args.disable)
+            specs = pipeline(args.level, target=args.chip, switches=switches_of(args))
         if self.args.passes:
             specs.append(_without_spaces(self.args.passes))
         self._rules(specs)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from time import perf_counter
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from gedialect.dialects.ge.base import GeOp
@@ -135,6 +135,12 @@ def blocks_of(op: Operation) -> Iterable[Block]:
                     yield from blocks_of(inner)
 
 
+def kept_alone(op: Operation) -> bool:
+    """Whether ``fuse_flag = false`` forbids fusing across an op."""
+    flag = op.attributes.get("fuse_flag")
+    return isinstance(flag, IntegerAttr) and flag.value.data == 0
+
+
 class _Driver:
     """One block, to a fixpoint."""
 
@@ -192,6 +198,11 @@ class _Driver:
 
     def put_in(self, form: _Form, found: Found) -> bool:
         root = found.matched[0]
+        if any(op.attributes and kept_alone(op) for op in found.matched):
+            for op in found.new_ops[::-1]:
+                op.erase()
+            form.stats.rejected["fuse_flag"] += 1
+            return False
         point = root if len(found.replaced) == 1 else self.insertion_point(found)
         if point is None:
             for op in found.new_ops[::-1]:

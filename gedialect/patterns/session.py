@@ -6,7 +6,7 @@ A session belongs to a ``GeContext``; ``apply-rules`` asks for it. Everything to
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from typing import TextIO
@@ -29,12 +29,14 @@ NAME = "rules"
 @dataclass
 class RuleSession:
     """``loaded`` rules take part beside the catalogue; ``debug`` names rules whose misses are explained, ``trace``
-    prints each application, ``stats`` adds up what ``statistics`` prints."""
+    prints each application, ``stats`` adds up what ``statistics`` prints; ``watch`` is called with each application
+    before it is put in."""
 
     loaded: tuple[Rule, ...] = ()
     debug: tuple[str, ...] = ()
     trace: bool = False
     stats: bool = False
+    watch: Callable[[Rule, Found], None] | None = None
     stream: TextIO = field(default_factory=lambda: sys.stderr)
     sets: dict[tuple[Rule, ...], RuleSet] = field(default_factory=dict[tuple[Rule, ...], RuleSet])
     iterations: int = 0
@@ -55,12 +57,12 @@ class RuleSession:
 
     def apply(self, rules: tuple[Rule, ...], module: ModuleOp) -> Outcome:
         """Apply the rules and tell what was asked for."""
-        if not (self.debug or self.trace or self.stats):
+        if not (self.debug or self.trace or self.stats or self.watch):
             return rule_set(rules).apply(module)
         chosen = self.sets.get(rules)
         if chosen is None:
             chosen = self.sets[rules] = RuleSet(rules, timed=self.stats)
-        chosen.trace = self.told if self.trace or self.debug else None
+        chosen.trace = self.told if self.trace or self.debug or self.watch else None
         outcome = chosen.apply(module)
         self.iterations += outcome.iterations
         for name in self.debug:
@@ -71,6 +73,8 @@ class RuleSession:
     # ------------------------------------------------------------ one application
     def told(self, rule: Rule, found: Found) -> None:
         root = found.matched[0]
+        if self.watch is not None:
+            self.watch(rule, found)
         if rule.name in self.debug:
             self.stream.write(f"debug-rule {rule.name}: {described(root)}: matched\n")
         if self.trace:

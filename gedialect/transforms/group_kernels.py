@@ -8,11 +8,12 @@ stays one kernel without a cycle, then transposes and other strided reads join t
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -36,9 +37,14 @@ from gedialect.dialects.ge.builder import GeBuilder
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.fusion import FusionOp, YieldOp
 from gedialect.dialects.ge.shape import ReshapeOp, SplitOp
+from gedialect.errors import UsageError
 from gedialect.ir.access import Access
+from gedialect.ir.context import count
 from gedialect.ir.sources import merge_ops
 from gedialect.ir.spec import spec_of
+from gedialect.switches import label_ops
+from gedialect.targets import DEFAULT_TARGET, Target, load_target
+from gedialect.transforms._recompute import Recompute
 
 CYCLE_SEARCH = 400
 """Ops looked at to prove that a merge makes no cycle; beyond it the merge is refused."""
@@ -46,17 +52,81 @@ CYCLE_SEARCH = 400
 
 @dataclass(frozen=True)
 class GroupKernelsPass(ModulePass):
-    """Put the ops of each kernel into a ``ge.fusion``; ``fuse=false`` gives each op its own."""
+    """Put the ops of each kernel into a ``ge.fusion``; ``fuse=false`` gives each op its own.
+
+    ``elementwise=false`` lets no ops that compute share a kernel, ``moves=false`` no kernel do moves of data itself.
+    ``forbid`` are labels of kernels not to make: the ops in order, such as ``layernorm_add_gelu``. ``max-ops`` bounds
+    the ops of a kernel; without it what the ``target``'s on-chip buffers hold does. An op with ``fuse_flag = false``
+    stays alone. A value that other kernels read is computed again in each of them where that costs less than to store
+    and load it on the target's numbers (``recompute=false``: never). A ``cut`` on a ``ge.fusion`` says which limit
+    kept a reader of its results out.
+    """
 
     name: ClassVar[str] = "group-kernels"
     fuse: bool = True
+    target: str = DEFAULT_TARGET
+    elementwise: bool = True
+    moves: bool = True
+    recompute: bool = True
+    forbid: tuple[str, ...] = ()
+    max_ops: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        labels: list[tuple[str, ...]] = []
+        for name in self.forbid:
+            ops = label_ops(name)
+            if ops is None:
+                raise UsageError(
+                    f"{name} is no label of a kernel", code="GE1107", hint="write the ops in order: conv2d_relu"
+                )
+            labels.append(ops)
+        limits = Limits(load_target(self.target), self.elementwise, self.moves, self.recompute, labels, self.max_ops)
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
-                if self.fuse:
+                if self.fuse and self.moves:
                     _splits_as_slices(function.body.block)
-                _Grouping(function.body.block, self.fuse).run()
+                grouping = _Grouping(function.body.block, limits if self.fuse else None)
+                grouping.run()
+                if grouping.again:
+                    count(ctx, self.name, "values computed again", grouping.again)
+
+
+@dataclass
+class Limits:
+    """What may share a kernel beyond what fits; see the pass."""
+
+    target: Target
+    elementwise: bool = True
+    moves: bool = True
+    recompute: bool = True
+    labels: Sequence[tuple[str, ...]] = ()
+    max_ops: int = 0
+
+    @property
+    def calls(self) -> int:
+        """Vector instructions of a kernel: each keeps a slot of the unified buffer for its code and tiles."""
+        return self.target.memory.ub // SLOT_BYTES
+
+    def reason(self, group: Group) -> str | None:
+        """Why the ops of ``group`` may not be one kernel; None if they may."""
+        names = tuple(op.name for op in group.ops)
+        if self.max_ops and len(names) > self.max_ops:
+            return f"max_fusion_ops={self.max_ops}"
+        if group.calls > self.calls:
+            return f"{self.calls} vector instructions fill the unified buffer"
+        for label in self.labels:
+            if any(names[i : i + len(label)] == label for i in range(len(names) - len(label) + 1)):
+                return f"{'_'.join(n.removeprefix('ge.') for n in label)} is off"
+        return None
+
+
+SLOT_BYTES = 1024
+
+
+def _flagged(op: Operation) -> bool:
+    """Whether ``fuse_flag = false`` keeps an op by itself."""
+    flag = op.attributes.get("fuse_flag")
+    return isinstance(flag, IntegerAttr) and flag.value.data == 0
 
 
 def _splits_as_slices(block: Block) -> None:
@@ -118,25 +188,34 @@ def _read_once(value: SSAValue) -> bool:
 
 
 class _Grouping:
-    def __init__(self, block: Block, fuse: bool):
+    def __init__(self, block: Block, limits: Limits | None):
         self.block = block
-        self.fuse = fuse
+        self.limits = limits
+        self.again = 0
+        self.cuts: dict[Operation, str] = {}
+        """op whose group was kept apart from its readers -> by which limit"""
         constant = const_derived(block)
         self.ops = [op for op in block.ops if not (op.results and all(r in constant for r in op.results))]
-        self.position = {op: i for i, op in enumerate(self.ops)}
+        self.position: dict[Operation, float] = {op: i for i, op in enumerate(self.ops)}
         self.group_of: dict[Operation, Group] = {}
 
     def run(self) -> None:
         for op in self.ops:
             if isinstance(op, GeOp) and not isinstance(op, FusionOp) and (kind := kernel_kind(op)) is not None:
-                group = self._join(op, kind) if self.fuse else None
+                group = self._join(op, kind) if self.limits is not None and self.limits.elementwise else None
                 self._set(group or Group.of(op, kind))
-        if self.fuse:
-            self._mix()
-            for op in reversed(self.ops):
-                self._absorb_reads(op)
-            for op in self.ops:
-                self._absorb_write(op)
+        if self.limits is not None:
+            if self.limits.elementwise:
+                if self.limits.recompute:
+                    again = Recompute(self.ops, self.position, self.group_of, self._may_stand, self.limits.target)
+                    again.run()
+                    self.again = again.times
+                self._mix()
+            if self.limits.moves:
+                for op in reversed(self.ops):
+                    self._absorb_reads(op)
+                for op in self.ops:
+                    self._absorb_write(op)
         self._rebuild()
 
     def _set(self, group: Group) -> None:
@@ -161,9 +240,19 @@ class _Grouping:
                 candidate = join_epilogue(producer, op) or join_window(producer, op) or join_vector(producer, op)
             else:
                 candidate = merge_vector(producer, joined) if producer.kind == joined.kind == "vector" else None
-            if candidate is not None and self._outputs_fit(candidate) and not self._cyclic(candidate.ops):
+            if candidate is not None and self._may_stand(candidate):
                 joined = candidate
         return joined
+
+    def _may_stand(self, group: Group) -> bool:
+        """Whether a group that fits by form may be one kernel."""
+        group.ops.sort(key=self.position.__getitem__)
+        if any(_flagged(op) for op in group.ops) or not self._outputs_fit(group) or self._cyclic(group.ops):
+            return False
+        reason = None if self.limits is None else self.limits.reason(group)
+        if reason is not None:
+            self.cuts.update(dict.fromkeys(group.ops[:-1], reason))
+        return reason is None
 
     def _outputs_fit(self, group: Group) -> bool:
         if group.kind != "vector":
@@ -187,7 +276,7 @@ class _Grouping:
         def visit(operands: tuple[SSAValue, ...] | list[SSAValue]) -> None:
             for value in operands:
                 owner = value.owner
-                if isinstance(owner, Operation) and owner not in seen and self.position.get(owner, -1) >= first:
+                if isinstance(owner, Operation) and owner not in seen and self._last(owner) >= first:
                     seen.add(owner)
                     work.append(owner)
 
@@ -206,6 +295,11 @@ class _Grouping:
                 visit(list(member.operands))
         return False
 
+    def _last(self, op: Operation) -> float:
+        """Where the last op of the kernel of ``op`` stands in the program."""
+        group = self.group_of.get(op)
+        return max(self.position[o] for o in group.ops) if group is not None else self.position.get(op, -1)
+
     def _mix(self) -> None:
         """Let the latest product whose result a vector group works on, element by element, take it over."""
         for vector in list(dict.fromkeys(self.group_of.values())):
@@ -215,7 +309,7 @@ class _Grouping:
             producers = {g for o in owners if isinstance(o, Operation) and (g := self.group_of.get(o)) is not None}
             for cube in sorted(producers, key=lambda g: -self.position[g.ops[-1]]):
                 mixed = join_mix(cube, vector)
-                if mixed is not None and not self._cyclic(mixed.ops):
+                if mixed is not None and self._may_stand(mixed):
                     self._set(mixed)
                     break
 
@@ -237,6 +331,8 @@ class _Grouping:
             return
         if target.kind == "move" and len(target.ops) == 1 and target.ops[0].name not in ("ge.concat", "ge.transpose"):
             return
+        if _flagged(op) or any(_flagged(o) for o in target.ops) or not self._within(target, op):
+            return
         chain = self._chain(op, set(target.ops))
         if chain is None or (len(target.ops) > 1 and self._cyclic([*target.ops, group.ops[0]])):
             return
@@ -245,6 +341,15 @@ class _Grouping:
             return  # a computation reads with one stride per axis
         target.ops.append(group.ops[0])
         self._set(target)
+
+    def _within(self, group: Group, op: Operation) -> bool:
+        """Whether the limits let a move ``op`` join a group."""
+        assert self.limits is not None and isinstance(op, GeOp)
+        ops = sorted([*group.ops, op], key=self.position.__getitem__)
+        reason = self.limits.reason(Group(group.kind, ops, calls=group.calls))
+        if reason is not None:
+            self.cuts[ops[0]] = reason
+        return reason is None
 
     def _chain(self, op: Operation, inside: set[Operation]) -> tuple[Operation, Access] | None:
         """The last of a chain of strided reads, ``op`` first, and what it reads of ``op``'s operand."""
@@ -271,6 +376,8 @@ class _Grouping:
         if target is None or target.kind != "cube" or target.tail is not op.operands[0]:
             return
         if not op.operands[0].has_one_use() or target.fixed:
+            return
+        if _flagged(op) or any(_flagged(o) for o in target.ops) or not self._within(target, op):
             return
         target.ops.append(group.ops[0])
         target.fixed = True
@@ -320,10 +427,12 @@ class _Grouping:
                 self.block.add_op(o)
         for unit in order:
             if unit in group_at:
-                _outline(group_at[unit])
+                group = group_at[unit]
+                reasons = dict.fromkeys(self.cuts[o] for o in group.ops if o in self.cuts)
+                _outline(group, ", ".join(reasons))
 
 
-def _outline(group: Group) -> None:
+def _outline(group: Group, cut: str) -> None:
     """Move a group's ops, which stand together, into a ``ge.fusion`` at their place."""
     inside: set[Operation] = set(group.ops)
     operands: list[SSAValue] = []
@@ -361,7 +470,10 @@ def _outline(group: Group) -> None:
     fusion = FusionOp.create(
         operands=operands,
         result_types=[v.type for v in outputs],
-        attributes={"label": StringAttr("_".join(op.name.removeprefix("ge.") for op in group.ops))},
+        attributes={
+            "label": StringAttr("_".join(op.name.removeprefix("ge.") for op in group.ops)),
+            **({"cut": StringAttr(cut)} if cut else {}),
+        },
         regions=[Region(block)],
         location=merge_ops(group.ops),
     )

@@ -14,6 +14,7 @@ from gedialect.errors import UsageError
 from gedialect.ir import registry
 from gedialect.ir.context import GeContext, count
 from gedialect.pipelines import LEVELS, pass_name, pipeline, unknown_pass
+from gedialect.switches import Switches
 from gedialect.universe import GE_UNIVERSE
 
 OURS = registry.pass_modules()
@@ -80,11 +81,12 @@ def test_levels_grow():
 
 def test_disable_removes_every_occurrence():
     assert "cse" in map(pass_name, pipeline(3))
-    assert "cse" not in map(pass_name, pipeline(3, disable=["cse"]))
+    assert "cse" not in map(pass_name, pipeline(3, switches=Switches(("cse",))))
 
 
 def test_disabled_rules_strictness_and_target_reach_the_passes():
-    found = pipeline("O2", target="ascend910b3", strict=True, disable=["gelu_erf", "cse", "softmax"])
+    off = Switches(("gelu_erf", "cse", "softmax"), strict=True)
+    found = pipeline("O2", target="ascend910b3", switches=off)
     assert "apply-rules{level=2 strict=true disable=gelu_erf,softmax}" in found
     assert "select-kernels{target=ascend910b3}" in found
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from gedialect.patterns import Value, attr, const, ge, number, one_of, optional, rule
+from gedialect.patterns import Value, attr, ge, number, one_of, rule
 from gedialect.patterns.catalogue._shapes import known_shape
 
 LARGEST = 2**62
@@ -122,11 +122,12 @@ def whole(x: Value, begin, end, axes, strides) -> bool:
 def slice_slice(x, ib: attr, ie: attr, ia: attr, is_: attr, ob: attr, oe: attr, oa: attr, os_: attr):
     """A slice of a slice along one axis is one."""
     inner = ge.slice(x, begin=ib, end=ie, axes=ia, strides=is_).named("mid")
-    part = lambda i: (
-        lambda x, ib, ie, ia, is_, mid, ob, oe, oa, os_: [  # noqa: E731
+
+    def part(i: int):
+        return lambda x, ib, ie, ia, is_, mid, ob, oe, oa, os_: [
             inner_range(x, range_of(x, ib, ie, ia, is_), range_of(mid, ob, oe, oa, os_))[i]
         ]
-    )
+
     return (
         ge.slice(inner, begin=ob, end=oe, axes=oa, strides=os_),
         ge.slice(x, begin=part(1), end=part(2), axes=part(0), strides=[1]),
@@ -179,7 +180,10 @@ def piece(x: Value, y: Value, c: int, found):
 @rule(exact="bits", where={"pads by the same number": lambda v, w: v == w or (v is None and w is None)})
 def pad_pad(x, v: number, w: number, p: attr, q: attr):
     """Two pads by one value are one."""
-    both = lambda p, q: [a + b for a, b in zip(p, q, strict=True)]  # noqa: E731
+
+    def both(p, q):
+        return [a + b for a, b in zip(p, q, strict=True)]
+
     return (
         ge.pad(ge.pad(x, None, v, paddings=p, mode="constant"), None, w, paddings=q, mode="constant"),
         ge.pad(x, None, v, paddings=both, mode="constant"),

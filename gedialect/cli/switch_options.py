@@ -1,0 +1,35 @@
+"""Options of ge-opt and ge-compile that switch fusions on and off; see ``gedialect.switches``."""
+
+from __future__ import annotations
+
+import argparse
+
+from gedialect.switches import MODES, Switches, from_options, read_switch_file
+
+
+def add_switch_options(parser: argparse.ArgumentParser) -> None:
+    """``--disable``, ``--enable``, ``--fusion-switch-file``, ``--fusion-modes``, ``--max-fusion-ops``,
+    ``--strict-numerics``, ``--option``."""
+    add = parser.add_argument
+    what = "a pass, rule, topic, label of a kernel or GE fusion pass"
+    add("--disable", metavar="NAME", action="append", default=[], help=f"leave out {what}; repeatable")
+    add("--enable", metavar="NAME", action="append", default=[], help=f"use {what} all the same; repeatable")
+    add("--fusion-switch-file", metavar="FILE", help="fusion_switch.cfg: GE's JSON, or lines NAME:on")
+    add("--fusion-modes", metavar="MODES", help=f"only these groups of fusions: {','.join(MODES)}")
+    add("--max-fusion-ops", metavar="N", type=int, default=0, help="most ops of a kernel (default: what fits the chip)")
+    add("--strict-numerics", action="store_true", help="leave out what can change floating-point results")
+    add("--option", metavar="KEY=VALUE", action="append", default=[], help='ge.graph_fusion_patterns.disable="a,b" …')
+
+
+def switches_of(options: argparse.Namespace) -> Switches:
+    """What the options say: the switch file first, then ``--option``, then the others."""
+    found = Switches()
+    if options.fusion_switch_file is not None:
+        found = read_switch_file(options.fusion_switch_file)
+    pairs = dict(text.partition("=")[::2] for text in options.option)
+    if pairs:
+        found = from_options(pairs).over(found)
+    modes = None if options.fusion_modes is None else tuple(m for m in options.fusion_modes.split(",") if m)
+    disable = tuple(n for text in options.disable for n in text.split(",") if n)
+    enable = tuple(n for text in options.enable for n in text.split(",") if n)
+    return Switches(disable, enable, modes, options.max_fusion_ops, options.strict_numerics).over(found)

@@ -1,0 +1,312 @@
+"""What a compilation leaves out or limits, said as GE's users say it: names, groups, a switch file, options.
+
+A name is a pass, a rule or topic of the catalogue, the name of a GE pass that means the same (``GE_PASSES``), or the
+label of a kernel such as ``layer_norm_add_gelu`` (``layernorm_add_gelu`` too): the ops of one kernel in order.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from types import MappingProxyType
+
+from gedialect.errors import GeError, UsageError
+
+GE_PASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "ConvBatchnormFusionPass": tuple(f"conv{n}_batch_norm" for n in ("2d", "3d", "2d_transpose", "3d_transpose")),
+        "ConvScaleFusionPass": tuple(f"conv{n}_scale" for n in ("2d", "3d", "2d_transpose", "3d_transpose")),
+        "AConv2dMulFusion": ("conv2d_scale",),
+        "AABiasaddConvFusion": ("bias_add_constant", "conv2d_bias", "conv3d_bias"),
+        "BatchNormBnInferFusionPass": ("batch_norm_affine",),
+        "SingleBatchNormFusion": ("batch_norm_affine",),
+        "PadConv2dFusionPass": ("pad_conv2d",),
+        "PaddConv2dFusionPass": ("pad_conv2d",),
+        "MatMulBiasAddFusionPass": ("matmul_bias", "matmul_bias_bias"),
+        "BatchMatMulTransposeFusionPass": ("matmul_transpose_x1", "matmul_transpose_x2"),
+        "LayerNormFusionPass": ("layer_norm", "layer_norm_gamma", "layer_norm_beta", "layer_norm_tensorflow"),
+        "LayerNormONNXFusionPass": ("layer_norm", "layer_norm_gamma", "layer_norm_beta"),
+        "AddLayerNormFusionPass": ("add_layer_norm", "add_add_layer_norm"),
+        "AddRmsNormFusionGraphPass": ("add_rms_norm",),
+        "GLUFusionPass": ("swiglu_split", "swiglu_projection"),
+        "GeGluV2FusionPass": ("geglu_split", "geglu_tanh_split", "geglu_projection"),
+        "RotaryMul2RotaryPositionEmbeddingFusionPass": ("rotary_halves", "rotary_halves_split"),
+        "CastRemoveFusionPass": ("cast_same", "cast_cast"),
+        "CastRemovePass": ("cast_same", "cast_cast"),
+        "PermuteFusionPass": ("transpose_transpose", "transpose_identity"),
+        "PermutePass": ("transpose_identity",),
+        "ReshapeRemovePass": ("reshape_same", "view_view"),
+        "ASliceConcatV2FusionPass": ("concat_slices",),
+        "ZConcatv2dFusionPass": ("concat_one", "concat_empty"),
+        "CommonSubexpressionEliminationPass": ("cse",),
+        "ConstantFoldingPass": ("fold-constants",),
+        "TransOpWithoutReshapeFusionPass": ("convert-layout",),
+        "AutoFusePass": ("mode:elementwise", "mode:memory"),
+        "TbeEltwiseFusionPass": ("mode:elementwise",),
+        "TbeReduceElemwiseFusionPass": ("mode:elementwise",),
+        "MatmulConfusiontransposeUbFusion": ("matmul_transpose", "transpose_matmul"),
+        "ATbeMatmulElemwiseFusionPass": ("matmul_relu", "matmul_leaky_relu", "matmul_cast"),
+        "TbeConvDequantVaddReluFusionPass": ("conv2d_relu",),
+    }
+)
+"""GE's names (graph and UB fusion passes, node passes) -> what of ours does the same."""
+
+MODES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "elementwise": ("activation",),
+        "compute": (
+            "attention",
+            "convolution",
+            "matmul",
+            "normalisation",
+            "projection",
+            "residual",
+            "rotary",
+            "softmax",
+        ),
+        "memory": ("memory",),
+        "optimizer": ("optimizer",),
+        "algebra": ("algebra",),
+    }
+)
+"""Groups of fusions -> topics of rules. ``elementwise`` also lets element-wise ops share kernels, ``memory`` lets
+kernels do moves of data themselves."""
+
+GRAPH_FUSION, UB_FUSION = "GraphFusion", "UBFusion"
+ON, OFF = "on", "off"
+
+_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "layernorm": ("layer_norm",),
+        "rmsnorm": ("rms_norm",),
+        "batchnorm": ("batch_norm",),
+        "bn": ("batch_norm",),
+        "conv": ("conv2d",),
+        "bias": (),
+        "silu": ("swish",),
+        "maxpool": ("max_pool2d",),
+        "avgpool": ("avg_pool2d",),
+    }
+)
+"""Words of labels that are not names of ops; a bias is an operand."""
+
+
+@dataclass(frozen=True)
+class Switches:
+    """``disable`` and ``enable`` are names (see the module), the latter wins. ``fusion_modes`` are the groups of
+    ``MODES`` to use, None means all. ``max_fusion_ops`` bounds the ops of a kernel, 0: what the chip's buffers hold.
+    ``strict`` leaves out what can change floating-point results."""
+
+    disable: tuple[str, ...] = ()
+    enable: tuple[str, ...] = ()
+    fusion_modes: tuple[str, ...] | None = None
+    max_fusion_ops: int = 0
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        for mode in self.fusion_modes or ():
+            if mode not in MODES:
+                raise UsageError(f"unknown fusion mode {mode}", code="GE1001", hint=f"modes are {', '.join(MODES)}")
+        if self.max_fusion_ops < 0:
+            raise UsageError(
+                f"max_fusion_ops is {self.max_fusion_ops}", code="GE1001", hint="give 1 or more, or 0 for the default"
+            )
+
+    def over(self, base: Switches) -> Switches:
+        """These after ``base``: what both speak of is decided here."""
+        return Switches(
+            tuple(dict.fromkeys([*(n for n in base.disable if n not in self.enable), *self.disable])),
+            tuple(dict.fromkeys([*(n for n in base.enable if n not in self.disable), *self.enable])),
+            base.fusion_modes if self.fusion_modes is None else self.fusion_modes,
+            self.max_fusion_ops or base.max_fusion_ops,
+            self.strict or base.strict,
+        )
+
+
+@dataclass
+class Choice:
+    """``Switches`` as the pipeline needs them."""
+
+    passes_off: set[str] = field(default_factory=set[str])
+    rules_off: list[str] = field(default_factory=list[str])
+    rules_on: list[str] = field(default_factory=list[str])
+    """Rules named to be on, whatever their level."""
+    labels_off: list[str] = field(default_factory=list[str])
+    elementwise: bool = True
+    moves: bool = True
+    without_counterpart: list[str] = field(default_factory=list[str])
+    """Names of GE passes that nothing here corresponds to."""
+
+
+def resolve(switches: Switches, passes: Iterable[str]) -> Choice:
+    """What the names stand for. Names that nothing here knows are taken for rules: ``apply-rules``, which also knows
+    those of files, refuses them (GE1107)."""
+    choice = Choice()
+    if not (switches.disable or switches.enable or switches.fusion_modes is not None):
+        return choice
+    from gedialect.patterns.catalogue import all_rules, topics
+
+    known = set(passes)
+    rules = {r.name: r for r in all_rules()}
+    on = [t for name in switches.enable for t in GE_PASSES.get(name, (name,))]
+    off: list[str] = []
+    for name in switches.disable:
+        if name == GRAPH_FUSION:
+            off += [t for t in topics() if t != "canonical"]
+        elif name == UB_FUSION:
+            off += ["mode:elementwise", "mode:memory"]
+        elif name in GE_PASSES:
+            off += GE_PASSES[name]
+        elif re.fullmatch(r"[A-Z]\w*[a-z]\w*", name):
+            choice.without_counterpart.append(name)
+        else:
+            off.append(name)
+    if switches.fusion_modes is not None:
+        off += [t for m, names in MODES.items() if m not in switches.fusion_modes for t in names]
+        choice.elementwise = "elementwise" in switches.fusion_modes
+        choice.moves = "memory" in switches.fusion_modes
+    choice.rules_on = [name for name in on if name in rules]
+    for name in dict.fromkeys(off):
+        if name in on:
+            continue
+        if name == "mode:elementwise":
+            choice.elementwise = False
+        elif name == "mode:memory":
+            choice.moves = False
+        elif name in known:
+            choice.passes_off.add(name)
+        elif name in topics():
+            inside = [r for r in rules.values() if r.topic == name]
+            kept = [r.name for r in inside if r.name in on]
+            choice.rules_off += [r.name for r in inside if r.name not in kept] if kept else [name]
+        elif name not in rules and label_ops(name) is not None:
+            choice.labels_off.append(name)
+        else:
+            choice.rules_off.append(name)
+    return choice
+
+
+@cache
+def label_ops(label: str) -> tuple[str, ...] | None:
+    """The ops a label names, ``layernorm_add_gelu`` -> (ge.layer_norm, ge.add, ge.gelu); None if it is no label of
+    two ops or more. The longest name counts: ``add_layer_norm`` is one op."""
+    from gedialect.dialects.ge import op_classes
+
+    names = {c.name.removeprefix("ge.") for c in op_classes()}
+    words = label.split("_")
+    found: list[str] = []
+    while words:
+        for n in range(len(words), 0, -1):
+            part = "_".join(words[:n])
+            if part in names or part in _WORDS:
+                found += [part] if part in names else _WORDS[part]
+                words = words[n:]
+                break
+        else:
+            return None
+    return tuple(f"ge.{n}" for n in found) if len(found) > 1 else None
+
+
+# ---------------------------------------------------------------- switch file, options
+def read_switch_file(path: str) -> Switches:
+    """``fusion_switch.cfg``: GE's JSON, ``{"Switch": {"GraphFusion": {NAME: "on" | "off"}, "UBFusion": {...}}}`` with
+    ALL for the whole group, or lines ``NAME:on``; # begins a comment. GE1002, GE1018 with the line at fault."""
+    try:
+        with open(path, encoding="utf-8") as handle:
+            text = handle.read()
+    except OSError as error:
+        raise GeError(f"cannot read: {error.strerror}", code="GE1002", where=path, hint="check the path") from None
+    except UnicodeDecodeError:
+        raise _bad(path, "it is no text") from None
+    pairs = _from_json(path, text) if text.lstrip().startswith("{") else _from_lines(path, text)
+    return Switches(
+        tuple(dict.fromkeys(n for n, on in pairs if not on)), tuple(dict.fromkeys(n for n, on in pairs if on))
+    )
+
+
+def _bad(where: str, message: str) -> GeError:
+    return UsageError(
+        f"no fusion switch file: {message}", code="GE1018", where=where, hint="write NAME:on, NAME:off, or GE's JSON"
+    )
+
+
+def _state(where: str, name: str, value: object) -> tuple[str, bool]:
+    if not isinstance(value, str) or value.lower() not in (ON, OFF):
+        raise _bad(where, f"{name} is {value!r}, not on or off")
+    return name, value.lower() == ON
+
+
+def _from_json(path: str, text: str) -> list[tuple[str, bool]]:
+    try:
+        whole: object = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        line = f"{path}:{error.lineno}" if isinstance(error, json.JSONDecodeError) else path
+        raise _bad(line, "it is no JSON") from None
+    top = whole.get("Switch") if isinstance(whole, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    if not isinstance(top, dict):
+        raise _bad(path, 'there is no "Switch"')
+    pairs: list[tuple[str, bool]] = []
+    for group, entries in top.items():  # pyright: ignore[reportUnknownVariableType]
+        if group not in (GRAPH_FUSION, UB_FUSION) or not isinstance(entries, dict):
+            raise _bad(path, f"{group} is not {GRAPH_FUSION} or {UB_FUSION} with its switches")
+        for name, value in entries.items():  # pyright: ignore[reportUnknownVariableType]
+            name, on = _state(path, str(name), value)  # pyright: ignore[reportUnknownArgumentType]
+            if name != "ALL":
+                pairs.append((name, on))
+            elif not on:
+                pairs.append((str(group), False))  # pyright: ignore[reportUnknownArgumentType]
+    return pairs
+
+
+def _from_lines(path: str, text: str) -> list[tuple[str, bool]]:
+    pairs: list[tuple[str, bool]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        content = line.partition("#")[0].strip()
+        if content:
+            name, colon, value = (part.strip() for part in content.partition(":"))
+            if not colon or not name:
+                raise _bad(f"{path}:{number}", f"{content!r} is not NAME:on or NAME:off")
+            pairs.append(_state(f"{path}:{number}", name, value))
+    return pairs
+
+
+def from_options(options: Mapping[str, object]) -> Switches:
+    """Switches from options under GE's keys: ``ge.graph_fusion_patterns.disable`` and ``.enable`` (names, separated
+    by commas), ``ge.fusionSwitchFile`` (a path), ``ge.optimizationSwitch`` (``NAME:on;NAME:off``), and
+    ``ge.max_fusion_ops``, ``ge.fusion_modes``, ``ge.strict_numerics``. GE1001 for another key."""
+    found = Switches()
+    for key, value in options.items():
+        match key.removeprefix("ge."):
+            case "graph_fusion_patterns.disable":
+                found = Switches(disable=_names(value)).over(found)
+            case "graph_fusion_patterns.enable":
+                found = Switches(enable=_names(value)).over(found)
+            case "fusionSwitchFile":
+                found = read_switch_file(str(value)).over(found)
+            case "optimizationSwitch":
+                pairs = _from_lines(key, str(value).replace(";", "\n"))
+                found = Switches(tuple(n for n, on in pairs if not on), tuple(n for n, on in pairs if on)).over(found)
+            case "max_fusion_ops":
+                found = replace(found, max_fusion_ops=int(str(value)))
+            case "fusion_modes":
+                found = replace(found, fusion_modes=_names(value))
+            case "strict_numerics":
+                found = replace(found, strict=str(value).lower() in ("1", "true"))
+            case _:
+                raise UsageError(
+                    f"unknown option {key}",
+                    code="GE1001",
+                    hint="ge.graph_fusion_patterns.disable, ge.graph_fusion_patterns.enable, ge.fusionSwitchFile, "
+                    "ge.optimizationSwitch, ge.max_fusion_ops, ge.fusion_modes, ge.strict_numerics",
+                )
+    return found
+
+
+def _names(value: object) -> tuple[str, ...]:
+    items: Sequence[object] = (
+        value.split(",") if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
+    )  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return tuple(s for s in (str(i).strip() for i in items) if s)
