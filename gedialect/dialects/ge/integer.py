@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.layouts import channel_axis, spatial_axes
 from gedialect.ir import dtypes
-from gedialect.ir.dtypes import I16, I32
+from gedialect.ir.dtypes import I32
 from gedialect.ir.spec import DYNAMIC, Spec, spec_of
 
 if TYPE_CHECKING:
@@ -122,12 +122,11 @@ def integer_conv(
     groups = int(attrs["groups"])
     mnemonic = "conv2d" if xs.rank == 4 else "conv3d"
     n = xs.rank - 2
+    along = channel_axis(str(attrs["data_format"]), xs.rank)
     taps = prod(ws.shape[1:])
-    depthwise = groups > 1 and ws.shape[1] == 1
+    depthwise = groups > 1 and ws.shape[1] == 1 and ws.shape[0] == groups
     if depthwise and taps <= EXACT_TAPS:
         return _on_floats(b, mnemonic, x, zero_x, w, zero_w, bias, attrs)
-    if groups > 1 and not is_zero(zero_w):
-        return _shifted(b, mnemonic, x, zero_x, w, zero_w, bias, attrs)
     pads = tuple(attrs["pads"])
     fixed = None if is_zero(zero_x) or zero_x is None else constant_array(zero_x)
     if fixed is not None and any(p > 0 for p in pads) and min(pads) >= 0:
@@ -151,9 +150,10 @@ def integer_conv(
     if sums is not None:
         assert zero_x is not None
         if q is not None:
-            ones = b.splat(1, dtypes.I8, (1, *ws.shape[1:]))
+            ones = b.splat(1, dtypes.I8, (groups, *ws.shape[1:]))
             if any(pads):
                 count = getattr(b, mnemonic)(b.splat(1, dtypes.I8, (1, *xs.shape[1:])), ones, None, **attrs)
+                count = _repeated(b, count, ws.shape[0] // groups, along) if groups > 1 else count
             else:
                 count = b.splat(taps, I32)
             sums = b.sub(sums, b.mul(q, count))
@@ -167,10 +167,24 @@ def integer_conv(
     if correction is not None:
         y = b.add(y, correction)
     if q is not None:
-        ones = b.splat(1, dtypes.I8, (1, *ws.shape[1:]))
-        total = getattr(b, mnemonic)(x, ones, None, **attrs)
+        exact = groups > 1 and ws.shape[1] == 1  # then the vector unit adds them up, in f32
+        ones = b.splat(1, dtypes.F32 if exact else dtypes.I8, (groups, *ws.shape[1:]))
+        total = getattr(b, mnemonic)(b.cast(x, dtypes.F32) if exact else x, ones, None, **attrs)
+        total = b.cast(total, I32)
+        if groups > 1:
+            total = _repeated(b, total, ws.shape[0] // groups, along)
         y = b.sub(y, b.mul(total, q))
     return y
+
+
+def _repeated(b: GeBuilder, x: SSAValue, times: int, axis: int) -> SSAValue:
+    """Each slice along ``axis`` repeated ``times`` times in a row."""
+    if times == 1:
+        return x
+    shape = list(b.spec(x).shape)
+    x = b.expand(b.unsqueeze(x, axes=[axis + 1]), None, shape=[*shape[: axis + 1], times, *shape[axis + 1 :]])
+    shape[axis] *= times
+    return b.reshape(x, shape=shape)
 
 
 def _channels(b: GeBuilder, value: SSAValue, rank: int, attrs: Mapping[str, Any]) -> SSAValue:
@@ -216,22 +230,6 @@ def _on_floats(
     left, right = _less(b, x, zero_x, dtypes.F32), _less(b, w, zero_w, dtypes.F32, rank)
     y = b.cast(getattr(b, mnemonic)(left, right, None, **attrs), I32)
     return y if bias is None else b.add(y, _channels(b, bias, rank, attrs))
-
-
-def _shifted(
-    b: GeBuilder,
-    mnemonic: str,
-    x: SSAValue,
-    zero_x: SSAValue | None,
-    w: SSAValue,
-    zero_w: SSAValue | None,
-    bias: SSAValue | None,
-    attrs: Mapping[str, Any],
-) -> SSAValue:
-    """In i16, which holds 8-bit differences."""
-    rank = b.spec(w).rank
-    y: SSAValue = getattr(b, mnemonic)(_less(b, x, zero_x, I16), _less(b, w, zero_w, I16, rank), bias, **attrs)
-    return y
 
 
 def requantized(b: GeBuilder, total: SSAValue, scale: SSAValue, zero: SSAValue, low: int, high: int) -> SSAValue:

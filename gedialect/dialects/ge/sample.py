@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
+from gedialect.dialects.ge import sampling
 from gedialect.dialects.ge.base import BOOL, STR, TENSOR, Attrs, FusionClass, GeOp, Results
 from gedialect.dialects.ge.given import one_of
-from gedialect.dialects.ge.numeric import np, wide
+from gedialect.dialects.ge.numeric import np, wide, widen
 from gedialect.dialects.ge.shapes import mismatch
+from gedialect.errors import UnsupportedError
 from gedialect.ir.spec import DYNAMIC, Spec
+
+if TYPE_CHECKING:
+    from gedialect.dialects.ge.builder import GeBuilder
 
 
 @irdl_op_definition
@@ -70,6 +75,47 @@ class GridSampleOp(GeOp):
             cells = value[(batch, slice(None), *places)]  # [N, *out, C]
             y = y + cells * weight[..., None].astype(cells.dtype)
         return np.ascontiguousarray(np.moveaxis(y, -1, 1)).astype(x.dtype, copy=False)
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        """Rows of C elements picked for each tap."""
+        x, grid = operands
+        spec, n = b.spec(x), b.spec(x).rank - 2
+        if spec.dtype.name == "f64" or not spec.dtype.is_float or b.spec(grid).dtype.name == "f64":
+            raise UnsupportedError(f"grid_sample of {spec.dtype}", code="GE1205")
+        table = sampling.Table(b, widen(b, x), 1)
+        grid = widen(b, grid)
+        axis = b.spec(grid).rank - 1
+        steps: list[list[tuple[Any, Any]]] = []
+        for i, size in enumerate(spec.shape[2:]):
+            at = b.slice(grid, None, None, None, begin=[n - 1 - i], end=[n - i], axes=[axis], strides=[1])
+            at = b.add(b.reshape(at, shape=list(b.spec(at).shape[:-1])), 1.0)
+            if attrs.align_corners:
+                at = b.mul(b.div(at, 2.0), float(size - 1))
+            else:
+                at = b.div(b.add(b.mul(at, float(size)), -1.0), 2.0)
+            taps: list[tuple[Any, Any]] = []
+            match attrs.interpolation_mode:
+                case "nearest":
+                    taps = [(b.round(at), None)]
+                case "bilinear":
+                    taps = sampling.bilinear_taps(b, at)
+                case _:
+                    taps = sampling.cubic_taps(b, at)
+            steps.append([_place_in_ops(b, attrs, t, w, size) for t, w in taps])
+        y = table.weighted(steps, table.first(axis))
+        rank = b.spec(y).rank
+        return b.cast(b.transpose(y, perm=[0, rank - 1, *range(1, rank - 1)]), spec.dtype)
+
+
+def _place_in_ops(b: GeBuilder, attrs: Attrs, at: Any, weight: Any, size: int) -> tuple[Any, Any]:
+    """``_place`` in ops, with the tap's weight."""
+    if attrs.padding_mode == "zeros":
+        return sampling.inside_or_zero(b, at, weight, size)
+    if attrs.padding_mode == "reflection":
+        low, high = (0.0, size - 1.0) if attrs.align_corners else (-0.5, size - 0.5)
+        at = sampling.reflected(b, at, low, high)
+    return sampling.clamped(b, at, size), weight
 
 
 def _taps(mode: str, at: Any) -> list[tuple[Any, Any]]:
