@@ -62,9 +62,9 @@ meet in global memory only.
 An operand is a view of a memory: element type, up to 8 dimensions, a stride in elements per dimension (0 repeats, any
 other stride is allowed; the last one should be 1), and the byte address of the first element:
 constant + sum of coefficient * index variable. Index variables are block_idx, sub_block_idx (vector cores of a mix
-kernel) and the variables of the enclosing loops. An on-chip address may also rotate: + slot_bytes * (iteration number
-of a loop mod slots), which is how several buffers take turns. L0A, L0B and L0C hold fractals on the chip; here their
-tiles are row-major, and fractal order is a matter of addresses.
+kernel) and the variables of the enclosing loops. An address may also rotate: + slot_bytes * (iteration number of a loop
+mod slots), which is how several buffers on the chip, or the slots of a ring in global memory, take turns. L0A, L0B and
+L0C hold fractals on the chip; here their tiles are row-major, and fractal order is a matter of addresses.
 
 Element types: {{dtypes}}. An i1 takes a byte, 0 or 1.
 

@@ -52,3 +52,46 @@ npu.kernel @k kind = vector blocks = 1 args = [] {
     npu.vabs %t, %t
   }
 }
+
+// -----
+
+npu.kernel @k kind = vector blocks = 1 args = [] {
+  npu.vector(%bid: index) {
+    %t = npu.alloc : !npu.tile<8xf32, ub>
+    npu.for %i = 0 to 2 step 1 {
+      // expected-error@+1 {{only a view of a kernel argument has slots}}
+      %v = npu.view %t[0] slots = 2 slot = 4 : !npu.tile<8xf32, ub> -> !npu.tile<4xf32, ub>
+    }
+  }
+}
+
+// -----
+
+npu.kernel @k kind = vector blocks = 1 args = [x : 8xf32 in] {
+  npu.vector(%bid: index, %x: !npu.gm<f32>) {
+    // expected-error@+1 {{slots need a loop that takes them in turn}}
+    %v = npu.view %x[0] slots = 2 slot = 4 : !npu.gm<f32> -> !npu.tile<4xf32, gm>
+  }
+}
+
+// -----
+
+npu.kernel @k kind = vector blocks = 1 args = [x : 8xf32 in] {
+  npu.vector(%bid: index, %x: !npu.gm<f32>) {
+    npu.for %i = 0 to 2 step 1 {
+      // expected-error@+1 {{slots and slot come together}}
+      %v = npu.view %x[0] slots = 2 : !npu.gm<f32> -> !npu.tile<4xf32, gm>
+    }
+  }
+}
+
+// -----
+
+npu.kernel @k kind = mix blocks = 1 args = [] {
+  npu.cube(%bid: index) {
+    // expected-error@+1 {{cross-core flags 9 to 12 are not within 0 to 10}}
+    npu.cross_core_set {flag = 9, pipe = FIX, slots = 4}
+  }
+  npu.vector(%bid: index, %sub: index) {
+  }
+}

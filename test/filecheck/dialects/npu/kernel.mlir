@@ -54,3 +54,22 @@ npu.kernel @mix kind = mix blocks = 1 args = [] {
     npu.cross_core_wait {flag = 3, pipe = MTE2}
   }
 }
+
+// A ring in global memory: iterations of a loop take its slots in turn, and a cross-core flag of each slot.
+
+// CHECK: npu.kernel @ring kind = mix blocks = 2 args = [r : 256xf32 workspace] {
+npu.kernel @ring kind = mix blocks = 2 args = [r : 256xf32 workspace] {
+  npu.cube(%bid: index, %r: !npu.gm<f32>) {
+    npu.for %i = 0 to 4 step 1 {
+      %c = npu.alloc : !npu.tile<8x8xf32, l0c>
+      // CHECK: npu.cross_core_wait {flag = 1, pipe = FIX, slots = 2}
+      npu.cross_core_wait {flag = 1, pipe = FIX, slots = 2}
+      // CHECK-NEXT: %0 = npu.view %r[%bid * 128] slots = 2 slot = 64 : !npu.gm<f32> -> !npu.tile<64xf32, gm>
+      %0 = npu.view %r[%bid * 128] slots = 2 slot = 64 : !npu.gm<f32> -> !npu.tile<64xf32, gm>
+      %1 = npu.view %0[0] strides = [1, 8] : !npu.tile<64xf32, gm> -> !npu.tile<8x8xf32, gm>
+      npu.fixpipe %1, %c
+    }
+  }
+  npu.vector(%bid: index, %sub: index, %r: !npu.gm<f32>) {
+  }
+}
