@@ -148,7 +148,8 @@ def number_of(value: SSAValue) -> float | int | bool | None:
         return None
     attribute = owner.value
     if isinstance(attribute, SplatAttr):
-        return attribute.python
+        number = attribute.python
+        return bool(number) if isinstance(number, int) and spec_of(value.type).dtype.kind == "b" else number
     if isinstance(attribute, DenseIntOrFPElementsAttr):
         return _dense_number(cast(Attribute, attribute), value.type)
     return None

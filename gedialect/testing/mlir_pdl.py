@@ -151,7 +151,7 @@ def compare_with_mlir(rule: Rule, mlir_opt: str, *, instances: int = 3, seed: in
         for draw in range(40 * instances):
             if good >= instances:
                 break
-            name = ("f32", "f64", "i32", "f16")[draw % 4]
+            name = ("f32", "f64", "i32", "f16", "i1")[draw % 5]
             module = draw_instance(rule, variant, rng, dtypes.BY_NAME[name], dynamic=False)
             if module is None:
                 continue

@@ -75,7 +75,7 @@ def _python(path: str, topic: str, text: str) -> list[Rule]:
 
 @cache
 def _python_rules(full: str, path: str, topic: str, text: str) -> tuple[Rule, ...]:
-    name = f"gedialect_rules_{topic}"
+    name = f"gedialect_rules.{topic}"
     try:
         code = compile(text, path, "exec")
     except SyntaxError as error:

@@ -44,11 +44,6 @@ def parse_pdl(text: str, file: str, topic: str, refused: list[GeError] | None = 
     ctx.register_dialect("pdl", lambda: pdl.PDL)
     module, parser = parse_with(ctx, text, file)
     lines = {op: line for op, (_, line, _) in parser.positions().items()}
-    try:
-        module.verify()
-    except VerifyException as error:
-        message = str(error).strip().partition("\n")[0]
-        raise GeError(message, code="GE1115", where=file, hint="the text is no valid PDL") from None
     found: list[Rule] = []
     seen = 0
     for op in module.walk():
@@ -106,6 +101,20 @@ class _Reader:
 
     # ------------------------------------------------------------ the rule
     def rule(self) -> Rule:
+        for op in self.op.walk():
+            if type(op) in REFUSED:
+                self.refuse(op, REFUSED[type(op)])
+        for op in self.op.walk():
+            try:
+                op.verify(verify_nested_ops=False)
+            except VerifyException as error:
+                message = str(error).strip().partition("\n")[0]
+                raise GeError(
+                    f"{self.name}: {op.name}: {message}",
+                    code="GE1115",
+                    where=self.place(op),
+                    hint="the text is no valid PDL",
+                ) from None
         *matched, rewrite = list(self.op.body.block.ops)
         if not isinstance(rewrite, pdl.RewriteOp):
             self.refuse(rewrite, "the pattern does not end with a rewrite")
@@ -151,8 +160,6 @@ class _Reader:
         return made
 
     def left(self, op: Operation) -> None:
-        if type(op) in REFUSED:
-            self.refuse(op, REFUSED[type(op)])
         match op:
             case pdl.TypeOp():
                 self.types[op.result] = []
@@ -181,8 +188,6 @@ class _Reader:
                 self.refuse(op, "cannot be matched")
 
     def right(self, op: Operation) -> None:
-        if type(op) in REFUSED:
-            self.refuse(op, REFUSED[type(op)])
         match op:
             case pdl.TypeOp():
                 self.types[op.result] = []

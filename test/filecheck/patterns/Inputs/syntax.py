@@ -1,0 +1,3 @@
+from gedialect.patterns import ge, rule
+
+def broken(:
