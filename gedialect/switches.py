@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from types import MappingProxyType
+from typing import cast
 
 from gedialect.errors import GeError, UsageError
 
@@ -78,21 +78,6 @@ kernels do moves of data themselves."""
 GRAPH_FUSION, UB_FUSION = "GraphFusion", "UBFusion"
 ON, OFF = "on", "off"
 
-_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "layernorm": ("layer_norm",),
-        "rmsnorm": ("rms_norm",),
-        "batchnorm": ("batch_norm",),
-        "bn": ("batch_norm",),
-        "conv": ("conv2d",),
-        "bias": (),
-        "silu": ("swish",),
-        "maxpool": ("max_pool2d",),
-        "avgpool": ("avg_pool2d",),
-    }
-)
-"""Words of labels that are not names of ops; a bias is an operand."""
-
 
 @dataclass(frozen=True)
 class Switches:
@@ -147,6 +132,7 @@ def resolve(switches: Switches, passes: Iterable[str]) -> Choice:
     choice = Choice()
     if not (switches.disable or switches.enable or switches.fusion_modes is not None):
         return choice
+    from gedialect.analysis.labels import label_ops
     from gedialect.patterns.catalogue import all_rules, topics
 
     known = set(passes)
@@ -189,27 +175,6 @@ def resolve(switches: Switches, passes: Iterable[str]) -> Choice:
     return choice
 
 
-@cache
-def label_ops(label: str) -> tuple[str, ...] | None:
-    """The ops a label names, ``layernorm_add_gelu`` -> (ge.layer_norm, ge.add, ge.gelu); None if it is no label of
-    two ops or more. The longest name counts: ``add_layer_norm`` is one op."""
-    from gedialect.dialects.ge import op_classes
-
-    names = {c.name.removeprefix("ge.") for c in op_classes()}
-    words = label.split("_")
-    found: list[str] = []
-    while words:
-        for n in range(len(words), 0, -1):
-            part = "_".join(words[:n])
-            if part in names or part in _WORDS:
-                found += [part] if part in names else _WORDS[part]
-                words = words[n:]
-                break
-        else:
-            return None
-    return tuple(f"ge.{n}" for n in found) if len(found) > 1 else None
-
-
 # ---------------------------------------------------------------- switch file, options
 def read_switch_file(path: str) -> Switches:
     """``fusion_switch.cfg``: GE's JSON, ``{"Switch": {"GraphFusion": {NAME: "on" | "off"}, "UBFusion": {...}}}`` with
@@ -245,19 +210,19 @@ def _from_json(path: str, text: str) -> list[tuple[str, bool]]:
     except (json.JSONDecodeError, RecursionError) as error:
         line = f"{path}:{error.lineno}" if isinstance(error, json.JSONDecodeError) else path
         raise _bad(line, "it is no JSON") from None
-    top = whole.get("Switch") if isinstance(whole, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    top = cast("dict[str, object]", whole).get("Switch") if isinstance(whole, dict) else None
     if not isinstance(top, dict):
         raise _bad(path, 'there is no "Switch"')
     pairs: list[tuple[str, bool]] = []
-    for group, entries in top.items():  # pyright: ignore[reportUnknownVariableType]
+    for group, entries in cast("dict[str, object]", top).items():
         if group not in (GRAPH_FUSION, UB_FUSION) or not isinstance(entries, dict):
             raise _bad(path, f"{group} is not {GRAPH_FUSION} or {UB_FUSION} with its switches")
-        for name, value in entries.items():  # pyright: ignore[reportUnknownVariableType]
-            name, on = _state(path, str(name), value)  # pyright: ignore[reportUnknownArgumentType]
+        for name, value in cast("dict[str, object]", entries).items():
+            name, on = _state(path, name, value)
             if name != "ALL":
                 pairs.append((name, on))
             elif not on:
-                pairs.append((str(group), False))  # pyright: ignore[reportUnknownArgumentType]
+                pairs.append((group, False))
     return pairs
 
 
@@ -306,7 +271,5 @@ def from_options(options: Mapping[str, object]) -> Switches:
 
 
 def _names(value: object) -> tuple[str, ...]:
-    items: Sequence[object] = (
-        value.split(",") if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
-    )  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    items = cast("Iterable[object]", value.split(",") if isinstance(value, str) else value)
     return tuple(s for s in (str(i).strip() for i in items) if s)

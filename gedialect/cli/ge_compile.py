@@ -130,7 +130,7 @@ def _compile(options: argparse.Namespace) -> None:
         case _:
             assert executable is not None
             executable.save(options.output)
-    if log is not None:
+    if log is not None and options.fusion_report is not None:
         with atomic_output(options.fusion_report) as name, open(name, "w", encoding="utf-8") as out:
             out.write(log.json() + "\n")
     if options.report is not None and executable is not None:

@@ -31,6 +31,7 @@ from gedialect.analysis.fusibility import (
     strided_results,
     valid_output,
 )
+from gedialect.analysis.labels import label_ops
 from gedialect.dialects.ge.attrs import SplatAttr
 from gedialect.dialects.ge.base import FusionClass, GeOp
 from gedialect.dialects.ge.builder import GeBuilder
@@ -42,7 +43,6 @@ from gedialect.ir.access import Access
 from gedialect.ir.context import count
 from gedialect.ir.sources import merge_ops
 from gedialect.ir.spec import spec_of
-from gedialect.switches import label_ops
 from gedialect.targets import DEFAULT_TARGET, Target, load_target
 from gedialect.transforms._recompute import Recompute
 
@@ -147,7 +147,7 @@ def _splits_as_slices(block: Block) -> None:
                 _slices(op, axis, pieces, None)
 
 
-def _slices(op: SplitOp, axis: int, pieces: list[SSAValue], d: int | None) -> None:
+def _slices(op: SplitOp, axis: int, pieces: Sequence[SSAValue], d: int | None) -> None:
     """Replace ``pieces``, the used results of a split or (with ``d``) their views as heads, by slices."""
     builder = GeBuilder(InsertPoint.before(op), op.location)
     used = [r for r in op.results if r.first_use is not None]

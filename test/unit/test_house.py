@@ -21,7 +21,7 @@ UP_TO_DIALECTS = {"errors", "ir", "binary", "dialects"}
 UP_TO_ANALYSIS = UP_TO_DIALECTS | {"interpreter", "analysis", "targets"}
 UP_TO_TRANSFORMS = UP_TO_ANALYSIS | {"patterns", "transforms"}
 UP_TO_LOWERING = UP_TO_TRANSFORMS | {"lowering"}
-BELOW_API = UP_TO_LOWERING | {"frontends", "runtime", "pipelines", "universe", "error_codes"}
+BELOW_API = UP_TO_LOWERING | {"frontends", "runtime", "pipelines", "switches", "universe", "error_codes"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "error_codes": set(),
@@ -36,7 +36,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "frontends": UP_TO_DIALECTS,
     "binary": {"errors", "ir"},
     "runtime": {"errors", "ir", "binary", "targets"},
-    "pipelines": {"errors"},
+    "switches": {"errors"},
+    "pipelines": {"errors", "switches"},
     "universe": {"ir"},
     "api": BELOW_API,
     "cli": BELOW_API | {"api"},
@@ -46,6 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 # Beyond that, inside functions only.
 LAZILY: dict[str, set[str]] = {
     "runtime": {"dialects"},  # host tasks evaluate ge ops
+    "switches": {"analysis", "patterns"},  # what names stand for
     "lowering": {"runtime"},  # the search for kernels times them
     "cli": {"testing"},  # the demo makes its model
     "ir": {"dialects"},  # reading a constant needs its attribute classes
