@@ -2,7 +2,8 @@
 
 An op is *const-derived* if it is a constant, or is pure, has no region and reads only const-derived values. Such ops
 stay symbolic: they cost no task and no workspace, and op counts leave them out; what they compute is written into the
-OM as weights.
+OM as weights. What only repeats constants many times over does not count: it is done when the model runs, so that the
+OM stays about as large as the model.
 """
 
 from __future__ import annotations
@@ -13,13 +14,33 @@ from functools import cache
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, Pure
 
+from gedialect.dialects.ge.attrs import SplatAttr
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.constant import ConstantOp
+from gedialect.ir.spec import spec_of
 
 
 @cache
 def _may_derive(cls: type[Operation]) -> bool:
     return issubclass(cls, GeOp) and cls.has_trait(Pure) and not cls.has_trait(IsTerminator)
+
+
+REPEATING = frozenset(("ge.expand", "ge.tile", "ge.fill"))
+GROWN_BYTES = 1 << 18
+GROWTH = 8
+"""Repeating to more bytes than this, and this many times as many as are read, is left to the model's run."""
+
+
+def grows(op: Operation) -> bool:
+    """Whether the op's result is too large to store for how little it is made of."""
+    if op.name not in REPEATING:
+        return False
+    spec = spec_of(op.results[0].type)
+    if not spec.is_static or spec.nbytes <= GROWN_BYTES:
+        return False
+    if all(isinstance(v.owner, ConstantOp) and isinstance(v.owner.value, SplatAttr) for v in op.operands):
+        return False  # itself a splat, which is stored as one number
+    return spec.nbytes > GROWTH * sum(spec_of(v.type).nbytes for v in op.operands)
 
 
 def const_derived(block: Block, known: Iterable[SSAValue] = ()) -> set[SSAValue]:
@@ -29,7 +50,7 @@ def const_derived(block: Block, known: Iterable[SSAValue] = ()) -> set[SSAValue]
     for op in block.ops:
         if isinstance(op, ConstantOp):
             found.update(op.results)
-        elif not op.regions and _may_derive(type(op)) and all(v in found for v in op.operands):
+        elif not op.regions and _may_derive(type(op)) and all(v in found for v in op.operands) and not grows(op):
             found.update(op.results)
     return found
 
@@ -48,7 +69,7 @@ def is_const_derived(value: SSAValue) -> bool:
             return False
         if isinstance(op, ConstantOp):
             continue
-        if op.regions or not _may_derive(type(op)):
+        if op.regions or not _may_derive(type(op)) or grows(op):
             return False
         stack.extend(op.operands)
     return True

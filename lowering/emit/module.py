@@ -23,7 +23,7 @@ from gedialect.binary.memory import Arg, Memory, Role
 from gedialect.binary.model_def import ModelWriter, TensorDesc, build_om
 from gedialect.binary.om import OmFile
 from gedialect.binary.tasks import SEGMENTS, CopyTask, HostTask, HostValue, KernelTask, Task
-from gedialect.dialects.ge.attrs import KernelAttr, PlaceAttr
+from gedialect.dialects.ge.attrs import KernelAttr, PlaceAttr, SplatAttr
 from gedialect.dialects.ge.base import GeOp, is_view
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.fusion import FusionOp
@@ -34,6 +34,9 @@ from gedialect.ir.spec import Spec, spec_of
 from gedialect.targets import Target
 from lowering.emit.constants import Constants
 from lowering.kernels.generators import kernel_program, signature
+
+SPLAT_BYTES = 4096
+"""A constant of one value above this size, inside a kernel, is written as that value."""
 
 
 class ModuleEmitter:
@@ -227,9 +230,13 @@ class ModuleEmitter:
         )
 
     def _inner_constant(self, op: ConstantOp) -> None:
+        """The node of a constant that the kernel's code holds; of a splat only one element is written."""
         spec = spec_of(op.y.type)
         node = self.writer.unique(self._name(op.y))
-        array: Any = np.ascontiguousarray(ConstantOp.evaluate(op.attrs())).reshape(-1).view(np.uint8)
+        value: Any = ConstantOp.evaluate(op.attrs())
+        if isinstance(op.value, SplatAttr) and spec.nbytes > SPLAT_BYTES:
+            spec, value = spec.with_shape(()), value.reshape(-1)[0]
+        array: Any = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
         self.graph.add_const(node, _desc(spec), array)
         self.nodes[op.y] = (node, 0)
 

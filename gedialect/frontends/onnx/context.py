@@ -166,7 +166,7 @@ _BAD_HINT = re.compile(r"[^A-Za-z0-9_$.-]")
 def _hint(name: str) -> str | None:
     """``name`` as an SSA name hint: odd characters become ``_``, trailing numbers stay apart from xDSL's own."""
     hint = _BAD_HINT.sub("_", name)
-    if not hint or not (hint[0].isalpha() or hint[0] in "_$.-") or not hint.isascii():
+    if not hint.strip("_0123456789") or not (hint[0].isalpha() or hint[0] in "_$.-") or not hint.isascii():
         hint = "v" + hint
     return hint
 
