@@ -271,7 +271,8 @@ def _price(
     high, wide = held(problem.window, p.row_panel, p.q, size)
     a_c, b_c = (c if whole else p.chunk for whole in (p.a_whole, p.b_whole))
     a_bytes = int(a_bytes * _slowdown(problem.a, (high, wide, a_c), target))
-    b_bytes = int(b_bytes * _slowdown(problem.b, (*problem.b.access.shape[-4:-2], b_c, p.n_panel), target))
+    columns = (*problem.b.access.shape[-4:-2], b_c, p.n_panel)
+    b_bytes = int(b_bytes * _slowdown(problem.b, columns, target, in_order=taps > 1))
     first = target.transfer_cycles("gm_to_l1", a_bytes // a_parts) + target.transfer_cycles(
         "gm_to_l1", b_bytes // b_parts
     )
@@ -285,9 +286,10 @@ def _price(
     return overlapped + after + first + out + serial + target.gm.read_latency + tiles * ISSUE + p.blocks * BLOCK
 
 
-def _slowdown(read: Read, sizes: tuple[int, ...], target: Target) -> float:
+def _slowdown(read: Read, sizes: tuple[int, ...], target: Target, *, in_order: bool = False) -> float:
     """Bytes that a load of the last axes, ``sizes`` of them, occupies the port with, per byte: bursts of what lies
-    together in global memory, blocks on the chip where the matrix is turned (halves turn on the way into L0)."""
+    together in global memory, blocks on the chip where the matrix is turned (halves turn on the way into L0, unless
+    they must lie ``in_order``)."""
     strides = read.access.strides[-len(sizes) :]
     item, run, rest = read.dtype.itemsize, 1, 0
     for stride, size in sorted((abs(s), n) for s, n in zip(strides, sizes, strict=True) if n > 1 and s):
@@ -298,7 +300,7 @@ def _slowdown(read: Read, sizes: tuple[int, ...], target: Target) -> float:
     outside = target.gm.burst_bytes(run * item) / (run * item)
     if (rest | run * item) % target.alignment.gm_buffer:
         outside /= target.gm.unaligned_efficiency
-    turned = item != 2 and strides[-1] not in (0, 1) and sizes[-1] > 1
+    turned = (item != 2 or in_order) and strides[-1] not in (0, 1) and sizes[-1] > 1
     return max(outside, target.vector.block_bytes / item if turned else 1.0)
 
 

@@ -31,8 +31,8 @@ DOES_NOT_FIT = "GE1402"
 
 @dataclass(frozen=True)
 class TuneKernelsPass(ModulePass):
-    """Search kernels of decided groups for ``target``; ``budget`` is the number of kernels written per distinct
-    group."""
+    """Search kernels of decided groups for ``target``; ``budget`` is the number of kernels written per distinct group.
+    A mixed kernel gets the scratch of its new tile; others with scratch are left alone."""
 
     name: ClassVar[str] = "tune-kernels"
     target: str = "ascend910b1"
@@ -45,7 +45,7 @@ class TuneKernelsPass(ModulePass):
             if not isinstance(fusion, FusionOp):
                 continue
             kernel = fusion.attributes.get("kernel")
-            if not isinstance(kernel, KernelAttr):
+            if not isinstance(kernel, KernelAttr) or (kernel.scratch.data and kernel.kind.data != "mix"):
                 continue
             key = signature(fusion)
             if key not in best:

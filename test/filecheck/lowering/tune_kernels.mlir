@@ -34,3 +34,16 @@ func.func @scratch(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
   }
   func.return %a : tensor<1024x1024xf32>
 }
+
+// Scratch of a mixed kernel follows its tile: all cores, rings of up to four slots of 512 bytes and more.
+// CHECK-LABEL: func.func @mixed
+// CHECK: kernel = #ge.kernel<mix, tile = [{{[0-9]+, [0-9]+, [0-9]+}}], blocks = 24, scratch = {{[1-9][0-9]+}}>
+// NONE: kernel = #ge.kernel<mix, tile = [16, 64, 64], blocks = 1, scratch = 8192>
+func.func @mixed(%x: tensor<1024x64xf32>, %w: tensor<64x256xf32>) -> tensor<1024x256xf32> {
+  %y = ge.fusion(%0 = %x : tensor<1024x64xf32>, %1 = %w : tensor<64x256xf32>) attributes {label = "matmul_sigmoid", kernel = #ge.kernel<mix, tile = [16, 64, 64], blocks = 1, scratch = 8192>} -> (tensor<1024x256xf32>) {
+    %2 = ge.matmul(%0, %1) {transpose_x1 = false, transpose_x2 = false} : (tensor<1024x64xf32>, tensor<64x256xf32>) -> tensor<1024x256xf32>
+    %3 = ge.sigmoid(%2) : (tensor<1024x256xf32>) -> tensor<1024x256xf32>
+    ge.yield %3 : tensor<1024x256xf32>
+  }
+  func.return %y : tensor<1024x256xf32>
+}
