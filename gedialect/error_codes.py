@@ -107,8 +107,8 @@ _ENTRIES: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "GE1014",
-        "unknown input sizes",
-        "Sizes or ranks of the model's inputs are open, and what was asked for needs them.",
+        "unknown sizes",
+        "Sizes or ranks of the model's inputs are open, or come from data inside it, and what was asked for needs them.",
         'Give them, with --input-shape "x:1,3,224,224" or input_shapes={"x": [1, 3, 224, 224]}; the message has the '
         "names. compile() does without: it compiles at the first run.",
     ),
@@ -223,7 +223,8 @@ _ENTRIES: tuple[tuple[str, str, str, str], ...] = (
     (
         "GE1203",
         "unsupported type",
-        "A value or attribute is no tensor, or has an element type that ge lacks (strings, complex, sparse, 4 bit).",
+        "A value or attribute is no tensor where one is needed (sequences, strings, sparse tensors), or has an element "
+        "type that ge lacks.",
         "Export the model with another type.",
     ),
     (

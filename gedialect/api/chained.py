@@ -48,7 +48,9 @@ class ChainExecutable:
     ``variants`` counts the parts kept compiled (at most 64); ``report`` sums up those of the last run.
     """
 
-    def __init__(self, module: ModuleOp, compile_static: Compile):
+    def __init__(self, module: ModuleOp, compile_static: Compile, settings: Mapping[str, str] | None = None):
+        self.settings = settings
+        """Level, target and precision; None if a file cannot hold how the model is compiled."""
         self._module = module
         self._function = graph_function(module)
         self._chain = Chain(compile_static)
@@ -107,8 +109,14 @@ class ChainExecutable:
         return [s.plan.executable for s in self._visited() if s.plan.executable is not None]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """GE1014: one OM holds one set of sizes."""
-        raise unsaveable(self._module, os.fspath(path))
+        """Write an OM that holds the ge text: ``load`` makes a chain of it again. GE1014 with rules or switches of the
+        caller, which a file cannot hold."""
+        from gedialect.api.dynamic_om import dynamic_om
+        from gedialect.binary.om import write_om
+
+        if self.settings is None:
+            raise unsaveable(self._module, os.fspath(path))
+        write_om(dynamic_om(self._module, self.settings, "model"), path)
 
 
 def _as_value(value: Any) -> Any:

@@ -18,7 +18,7 @@ from gedialect.api.report import Report
 from gedialect.api.resolve import prepare
 from gedialect.dialects.ge.attrs import ON_HOST
 from gedialect.dialects.ge.control import HostOp
-from gedialect.errors import GeError, UsageError
+from gedialect.errors import GeError, UnsupportedError, UsageError
 from gedialect.interpreter import input_names
 from gedialect.ir.context import GeContext
 from gedialect.ir.registry import pass_factories
@@ -93,23 +93,38 @@ def compile(
                 out.write(log.json() + "\n")
         return made
 
+    settings = {"level": f"O{level_number(level)}", "target": target, "precision": precision}
+    kept = settings if not loaded and switches == Switches() else None
     if not unknown:
-        return _executable(module, compile_static)
+        return _executable(module, compile_static, kept)
 
     def compile_for(shapes: dict[str, tuple[int, ...]]) -> Executable | ChainExecutable:
-        return _executable(import_source(model, {**(input_shapes or {}), **shapes}), compile_static)
+        return _executable(import_source(model, {**(input_shapes or {}), **shapes}), compile_static, kept)
 
     return ShapedExecutable(compile_for, input_names(graph_function(module)), shape_hint(unknown))
 
 
-def _executable(module: ModuleOp, compile_static: Callable[[ModuleOp], Executable]) -> Executable | ChainExecutable:
+def chain(module: ModuleOp, settings: Mapping[str, str]) -> ChainExecutable:
+    """The executable of a module whose sizes come from data; ``settings``: level, target and precision."""
+    level, target, precision = (settings[k] for k in ("level", "target", "precision"))
+    level_number(level)
+    load_target(target)
+    _check_precision(precision)
+    return ChainExecutable(
+        module, lambda part: compile_module(part, level=level, target=target, precision=precision), settings
+    )
+
+
+def _executable(
+    module: ModuleOp, compile_static: Callable[[ModuleOp], Executable], settings: Mapping[str, str] | None
+) -> Executable | ChainExecutable:
     """One OM, or a chain of them where sizes or branches come from data."""
     if not late_ops(module) and not _value_inputs(module):
         return compile_static(module)
     prepare(module)
     if not late_ops(module) and not _value_inputs(module):
         return compile_static(module)
-    return ChainExecutable(module, compile_static)
+    return ChainExecutable(module, compile_static, settings)
 
 
 def _value_inputs(module: ModuleOp) -> bool:
@@ -191,6 +206,40 @@ def shape_hint(unknown: Mapping[str, Sequence[int]]) -> str:
     """A ready ``--input-shape`` for inputs with unknown sizes (1 for each)."""
     text = ";".join(f"{n}:{','.join('1' if d == DYNAMIC else str(d) for d in s)}" for n, s in unknown.items())
     return f'give them, for instance --input-shape "{text}"'
+
+
+def build(
+    module: ModuleOp,
+    *,
+    level: str | int = "O2",
+    target: str = "ascend910b1",
+    precision: str = "origin",
+    time: bool = False,
+    progress: Progress | None = None,
+    name: str = "model",
+    rules: Sequence[Rule] = (),
+    switches: Switches = Switches(),
+    fusion_log: FusionLog | None = None,
+) -> Executable | ChainExecutable:
+    """As ``compile_module``; where sizes or branches come from data, what compiles the module while it runs."""
+    if late_ops(module):
+        prepare(module)
+    if unknown_sizes(module) or not (late_ops(module) or _value_inputs(module)):
+        return compile_module(
+            module,
+            level=level,
+            target=target,
+            precision=precision,
+            time=time,
+            progress=progress,
+            name=name,
+            rules=rules,
+            switches=switches,
+            fusion_log=fusion_log,
+        )
+    if rules or switches != Switches():
+        raise unsaveable(module)
+    return chain(module, {"level": f"O{level_number(level)}", "target": target, "precision": precision})
 
 
 def compile_module(
@@ -288,8 +337,14 @@ def decide(
         raise GeError(f"input sizes are unknown: {', '.join(unknown)}", code="GE1014", hint=shape_hint(unknown))
     if late_ops(module):
         prepare(module)
-    if any(isinstance(op, HostOp) for op in graph_function(module).body.block.ops) or _value_inputs(module):
+    if any(isinstance(op, HostOp) for op in late_ops(module)) or _value_inputs(module):
         raise unsaveable(module)
+    if any(isinstance(op, HostOp) for op in graph_function(module).body.block.ops):
+        raise UnsupportedError(
+            "a model with branches or loops is planned piece by piece, not as one text",
+            code="GE1205",
+            hint="compile it to an OM",
+        )
     ctx = GeContext()
     if rules or fusion_log is not None:
         from gedialect.patterns.session import RuleSession, set_session

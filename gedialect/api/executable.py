@@ -134,6 +134,16 @@ class ShapedExecutable:
         )
 
 
-def load(path: str | os.PathLike[str]) -> Executable:
-    """An executable from an OM file; GE1002 or GE13xx if it is damaged."""
-    return Executable(None, load_file(path))
+def load(path: str | os.PathLike[str]) -> Executable | ChainExecutable:
+    """An executable from an OM file; GE1002 or GE13xx if it is damaged. A model whose sizes come from data is compiled
+    while it runs."""
+    from gedialect.api.dynamic_om import is_dynamic, read_dynamic
+    from gedialect.binary.om import read_om
+
+    om = read_om(path)
+    if not is_dynamic(om):
+        return Executable(None, load_file(path))
+    from gedialect.api.compiler import chain
+
+    module, settings = read_dynamic(om, os.fspath(path))
+    return chain(module, settings)

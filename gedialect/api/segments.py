@@ -39,6 +39,9 @@ CACHE_SIZE = 64
 MAX_STAGES = 10_000
 """Cuts of one run, loops not counted: a model that is cut without end is an error."""
 
+LOOP_COMPILATIONS = 32
+"""Stages one run of a loop may compile: where every round decides other sizes, the rest is evaluated on the host."""
+
 Compile = Callable[[ModuleOp], Executable]
 
 
@@ -50,6 +53,10 @@ class Chain:
         self._stages: OrderedDict[object, Stage] = OrderedDict()
         self._serial = 0
         self.sanitize = False
+        self.on_host = False
+        """New stages evaluate their ops instead of compiling them."""
+        self.compiled = 0
+        """Stages compiled so far."""
         self.visited: list[Stage] = []
         """Stages of the last run, each once, in order."""
 
@@ -60,6 +67,7 @@ class Chain:
 
     def stage(self, key: object, make: Callable[[], FuncOp]) -> Stage:
         """The stage kept under ``key``, made if it is new or was given up."""
+        key = (key, self.on_host)
         found = self._stages.pop(key, None)
         if found is None:
             self._serial += 1
@@ -94,7 +102,7 @@ class _Plan:
     block: Block
     executable: Executable | None = None
     views: list[Operation] = field(default_factory=list[Operation])
-    """Ops without a kernel, run here, in place of an executable that would only hand them on."""
+    """Ops evaluated here: without a kernel, so that an executable would only hand them on, or too short-lived."""
     inputs: list[SSAValue] = field(default_factory=list[SSAValue])
     outputs: list[SSAValue] = field(default_factory=list[SSAValue])
     host: list[Operation] = field(default_factory=list[Operation])
@@ -120,7 +128,8 @@ class Stage:
     @property
     def host_ops(self) -> list[dict[str, str]]:
         """Ops run between executables, as the report lists them."""
-        return [{"op": op.name, "node": next(iter(names(op)), "")} for op in self.plan.host]
+        ops = [*self.plan.host, *(op for op in self.plan.views if not is_view(type(op)))]
+        return [{"op": op.name, "node": next(iter(names(op)), "")} for op in ops]
 
     def run(self, arguments: Sequence[Any]) -> tuple[bool, Stage, list[Any]]:
         """(True, self, results), or (False, the next stage, its arguments)."""
@@ -170,13 +179,26 @@ class Stage:
     def _host(self, op: Operation, values: Mapping[SSAValue, Any]) -> Sequence[Any]:
         try:
             if isinstance(op, LoopOp):
-                return iterate(op, values, lambda arguments: self._round(op, arguments, values))
+                return self._loop(op, values)
             return run_op(op, values)
         except GeError as e:
             raise e.at(f"node {next(iter(names(op)), op.name)}") from None
         except (ArithmeticError, IndexError, TypeError, ValueError) as e:
             place = f"node {next(iter(names(op)), op.name)}"
             raise GeError(f"{op.name} fails on these values: {e}", code="GE1005", where=place) from None
+
+    def _loop(self, op: LoopOp, values: Mapping[SSAValue, Any]) -> list[Any]:
+        chain = self.chain
+        outer, before = chain.on_host, chain.compiled
+
+        def one(arguments: Sequence[Any]) -> Sequence[Any]:
+            chain.on_host = outer or chain.compiled - before > LOOP_COMPILATIONS
+            return self._round(op, arguments, values)
+
+        try:
+            return iterate(op, values, one)
+        finally:
+            chain.on_host = outer
 
     def _round(self, op: LoopOp, arguments: Sequence[Any], values: Mapping[SSAValue, Any]) -> Sequence[Any]:
         """One round of a loop, its body being a chain of its own."""
@@ -252,7 +274,7 @@ class _Planner:
         last = not plan.rest and not plan.host
         if last:
             wanted = [v for v in dict.fromkeys(terminator.operands) if v in made or v in self.constant]
-        if all(is_view(type(op)) for op in now) and not (last and wanted):
+        if self.chain.on_host or (all(is_view(type(op)) for op in now) and not (last and wanted)):
             plan.views = now
             return
         used = dict.fromkeys(v for op in now for v in read_by(op))
@@ -264,6 +286,7 @@ class _Planner:
         function = function_of([*constants, *now], plan.inputs, types, {}, end)
         end.drop_all_references()
         plan.executable = self.chain.compile_static(ModuleOp([function]))
+        self.chain.compiled += 1
 
     def _needs(self, op: Operation) -> list[SSAValue]:
         """Values that must be there before ``op`` is dealt with."""

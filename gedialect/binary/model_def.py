@@ -32,6 +32,8 @@ WORKSPACE_KEY = "gedialect.workspace_size"
 INPUTS_KEY = "gedialect.inputs"
 OUTPUTS_KEY = "gedialect.outputs"
 DTYPE_KEY = "gedialect.dtype"
+DYNAMIC_KEY = "gedialect.dynamic"
+"""JSON of a model that is compiled while it runs: its ge text and how to compile it; such a file has no tasks."""
 
 _DTYPE_NAMES = {number: name for name, number in DATA_TYPES.items()}
 _TE = 1  # imply_type of nodes with a kernel

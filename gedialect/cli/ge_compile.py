@@ -90,7 +90,7 @@ def _compile(options: argparse.Namespace) -> None:
             executable = None
         else:
             name = os.path.splitext(os.path.basename(options.model))[0]
-            executable = api.compile_module(
+            executable = api.build(
                 module,
                 level=options.level,
                 target=options.target,

@@ -14,7 +14,15 @@ from typing import Any, cast
 
 from gedialect.binary.inout import TensorInfo
 from gedialect.binary.memory import VARIABLE_BASE, WEIGHT_BASE, WORKSPACE_BASE, Memory
-from gedialect.binary.model_def import INPUTS_KEY, OUTPUTS_KEY, REPORT_KEY, VERSION, VERSION_KEY, WORKSPACE_KEY
+from gedialect.binary.model_def import (
+    DYNAMIC_KEY,
+    INPUTS_KEY,
+    OUTPUTS_KEY,
+    REPORT_KEY,
+    VERSION,
+    VERSION_KEY,
+    WORKSPACE_KEY,
+)
 from gedialect.binary.om import OmFile, read_om
 from gedialect.binary.protos.attrs import get
 from gedialect.binary.tasks import (
@@ -87,6 +95,12 @@ def load_om(om: OmFile) -> LoadedModel:
             f"the model has version {version} of our encoding, this is version {VERSION}",
             code="GE1309",
             hint="compile it again",
+        )
+    if get(attrs, DYNAMIC_KEY) is not None:
+        raise GeError(
+            "the sizes of the model come from data: it is compiled while it runs",
+            code="GE1309",
+            hint="gedialect.api.load and ge-run do that",
         )
     inputs, outputs = _tensors(om, INPUTS_KEY), _tensors(om, OUTPUTS_KEY)
     memory = Memory(

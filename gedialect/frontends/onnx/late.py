@@ -45,9 +45,11 @@ def defer(ctx: Context, node: Node, opset: int) -> list[Value | None]:
     wanted = [i for i in range(len(proto.output)) if node.wants(i)]
     for i in range(len(proto.output)):
         proto.output[i] = f"y{i}" if i in wanted else ""
+    # large tensors of attributes stay where they are
+    file = ctx.reader.file if any(a.t.HasField("segment") or len(a.t.external_data) for a in proto.attribute) else None
     op = LateOp.make(
         [given],
-        {"format": FORMAT, "node": _text(proto), "opset": opset, "file": ctx.reader.file},
+        {"format": FORMAT, "node": _text(proto), "opset": opset, "file": file},
         types=[ValueType()] * len(wanted),
         location=ctx.location,
     )
@@ -60,11 +62,25 @@ def _text(proto: NodeProto) -> str:
     """ONNX's text of a node where that says all of it, else its bytes."""
     try:
         text = " ".join(printer.to_text(proto).split())
-        if parser.parse_node(text) == proto:
+        if _plain(parser.parse_node(text)) == _plain(proto):
             return text
     except Exception:  # onnx has no class of its own for what its text cannot say
         pass
     return "0x" + proto.SerializeToString().hex()
+
+
+def _plain(proto: NodeProto) -> NodeProto:
+    """A copy without fields that say nothing."""
+    copy = NodeProto()
+    copy.CopyFrom(proto)
+    for name in ("name", "domain", "overload", "doc_string"):
+        if not getattr(copy, name):
+            copy.ClearField(name)
+    for attribute in copy.attribute:
+        for name in ("doc_string", "ref_attr_name"):
+            if not getattr(attribute, name):
+                attribute.ClearField(name)
+    return copy
 
 
 def _node(op: LateOp) -> NodeProto:

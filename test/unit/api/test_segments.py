@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import gedialect
-from gedialect.api.segments import CACHE_SIZE
+from gedialect.api.segments import CACHE_SIZE, LOOP_COMPILATIONS
 from gedialect.binary.tasks import LabelSwitch
 from gedialect.errors import GeError, UnsupportedError
 from gedialect.runtime.loader import load
@@ -157,14 +157,40 @@ def test_sizes_of_inputs_open_as_well():
     agrees(m, {"x": np.array([0, 1, 2], np.float32)}, {"x": np.zeros(4, np.float32)})
 
 
-def test_an_om_cannot_hold_it(tmp_path):
+def test_an_om_that_holds_the_text(tmp_path):
+    """Weights lie in the file; node names and branches survive."""
+    w = np.random.default_rng(3).standard_normal((1, 400)).astype(np.float32)
+    nodes = [
+        node("NonZero", ["x"], ["at"]),
+        node("Cast", ["at"], ["f"], to=F32),
+        node("ReduceSum", ["f", "axes"], ["s"]),
+        node("MatMul", ["s", "w"], ["y"]),
+    ]
+    m = model(nodes, {"x": X}, ["y"], {"w": w, "axes": np.array([1])})
+    gedialect.compile(m, level="O1").save(tmp_path / "m.om")
+    loaded = gedialect.api.load(tmp_path / "m.om")
+    for x in (X, np.where(X > 0, X, 0)):
+        same(loaded.run({"x": x})["y"], reference(m, {"x": x})[0])
+    assert loaded.report.level == "O1"
+    assert loaded.report.host_ops == [{"op": "ge.nonzero", "node": "n_at"}]
+    with pytest.raises(GeError) as caught:
+        load(tmp_path / "m.om")
+    assert caught.value.code == "GE1309"
+    data = (tmp_path / "m.om").read_bytes()
+    assert data.count(w.tobytes()) == 1
+
+
+def test_nothing_to_report_before_a_run(tmp_path):
     nodes = [node("NonZero", ["x"], ["at"]), node("Neg", ["at"], ["y"])]
     executable = gedialect.compile(model(nodes, {"x": X}, ["y"]))
-    for do in (lambda: executable.save(tmp_path / "m.om"), lambda: executable.report):
-        with pytest.raises(GeError) as caught:
-            do()
-        assert caught.value.code == "GE1014"
-        assert "ge.nonzero (node n_at)" in caught.value.message
+    with pytest.raises(GeError) as caught:
+        print(executable.report)
+    assert caught.value.code == "GE1014"
+    assert "ge.nonzero (node n_at)" in caught.value.message
+    mine = gedialect.compile(model(nodes, {"x": X}, ["y"]), disable=["cse"])
+    with pytest.raises(GeError) as caught:
+        mine.save(tmp_path / "m.om")
+    assert caught.value.code == "GE1014"
 
 
 def test_a_parameter_that_does_not_fit_names_its_node():
@@ -227,6 +253,24 @@ def test_a_loop_that_grows():
     ]
     runs = [{"x": X, "n": np.array(i)} for i in (0, 3, 20)]
     agrees(model(nodes, runs[0], ["y"]), *runs)
+
+
+def test_a_loop_whose_every_round_has_other_sizes_does_not_compile_for_ever():
+    """Round i sums x[:, :i]."""
+    x = np.random.default_rng(5).standard_normal((2, 90)).astype(np.float32)
+    body = [
+        node("Unsqueeze", ["i", "first"], ["end"]),
+        node("Slice", ["x", "first", "end", "last"], ["part"]),
+        node("ReduceSum", ["part", "last"], ["sum"]),
+        node("Add", ["a", "sum"], ["b"]),
+        node("Identity", ["go_in"], ["go"]),
+    ]
+    nodes = [node("Loop", ["n", "", "z"], ["y"], body=loop(body, {"a": "b"}))]
+    inputs = {"x": x, "n": np.array(90)}
+    weights = {"first": np.array([0]), "last": np.array([1]), "z": np.zeros((2, 1), np.float32)}
+    executable = agrees(model(nodes, inputs, ["y"], weights), inputs)
+    assert executable.report.segments <= LOOP_COMPILATIONS + 1
+    assert any(e["op"] == "ge.reduce_sum" for e in executable.report.host_ops)
 
 
 def test_few_known_rounds_are_one_om(tmp_path):
