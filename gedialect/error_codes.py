@@ -108,7 +108,7 @@ _ENTRIES: tuple[tuple[str, str, str, str], ...] = (
     (
         "GE1014",
         "unknown sizes",
-        "Sizes or ranks of the model's inputs are open, or come from data inside it, and what was asked for needs them.",
+        "Sizes or ranks of the inputs are open, or come from data inside the model, and what was asked for needs them.",
         'Give them, with --input-shape "x:1,3,224,224" or input_shapes={"x": [1, 3, 224, 224]}; the message has the '
         "names. compile() does without: it compiles at the first run.",
     ),

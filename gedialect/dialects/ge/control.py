@@ -27,7 +27,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from gedialect.dialects.ge.attrs import ANY, ON_HOST, ValueType
-from gedialect.dialects.ge.base import INT, STR, Attrs, GeOp, to_python
+from gedialect.dialects.ge.base import INT, STR, Attrs, GeOp, Results, to_python
 from gedialect.dialects.ge.fusion import YieldOp
 from gedialect.errors import GeError
 from gedialect.ir import dtypes
@@ -203,6 +203,20 @@ class LateOp(HostOp):
     y = var_result_def(ANY)
 
 
+@irdl_op_definition
+class FailOp(HostOp):
+    """Stands for a branch that cannot run with these sizes: an error with ``message`` if it is reached."""
+
+    name = "ge.fail"
+    traits = traits_def()
+    message = prop_def(STR)
+    y = var_result_def(ANY)
+
+    @staticmethod
+    def evaluate(attrs: Attrs, *operands: Any) -> Results:
+        raise GeError(attrs["message"], code="GE1005")
+
+
 def is_late(value: Any) -> bool:
     """Whether a value has no tensor type."""
     return isinstance(value.type, ON_HOST)
@@ -228,6 +242,7 @@ def constant_flag(value: Any) -> bool | None:
 __all__ = [
     "FLAG",
     "INDEX",
+    "FailOp",
     "HostOp",
     "IfOp",
     "LateOp",

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Attributes = Mapping[str, AttributeProto]
 MAX_BODIES = 2000
 """Bodies of loops converted for one model, each time counted."""
+UNREACHED = ("GE1005", "GE1009", "GE1205")
+"""Errors of a branch that only matter if it is taken."""
 MAX_WIDENINGS = 4
 """Times a loop is converted again because a value it carries changes its type; then it has none."""
 
@@ -99,8 +101,21 @@ class Subgraphs:
             outputs = build(list(ctx.block.args))
             ctx.block.add_op(YieldOp.create(operands=[ctx.ssa(v) for v in outputs]))
             return ctx.block
+        except GeError:
+            discard(ctx.block)
+            raise
         finally:
             ctx.block = outer
+
+    def _failing(self, error: GeError, results: int) -> Block:
+        """A body that raises ``error`` if it is reached."""
+        place = f"{error.where}: " if error.where is not None else ""
+
+        def build(_: list[SSAValue]) -> Sequence[Value]:
+            message = f"{place}{error.message}"
+            return self.ctx.host("fail", types=[ValueType()] * results, message=message)
+
+        return self._body((), build)
 
     def _type(self, value: Value) -> Attribute:
         return tensor_type(value.spec) if isinstance(value, Const) else value.type
@@ -116,7 +131,17 @@ class Subgraphs:
         then_graph, else_graph = self._graph("then_branch"), self._graph("else_branch")
         if len(then_graph.output) != len(else_graph.output):
             raise GeError("the branches have different numbers of outputs", code="GE1005")
-        bodies = [self._body((), lambda _, g=g: self._inline(g, ())) for g in (then_graph, else_graph)]
+        bodies: list[Block] = []
+        errors: list[GeError] = []
+        for graph in (then_graph, else_graph):
+            try:
+                bodies.append(self._body((), lambda _, g=graph: self._inline(g, ())))
+            except GeError as e:
+                # exporters write branches that only hold for other sizes
+                errors.append(e)
+                if e.code not in UNREACHED or len(errors) == 2:
+                    raise
+                bodies.append(self._failing(e, len(graph.output)))
         op = IfOp.of(ctx.ssa(condition), bodies[0], bodies[1], ctx.location)
         ctx.block.add_op(op)
         return op.results

@@ -193,21 +193,23 @@ class Importer:
                 raise GeError(f"graphs are nested {self.nesting} deep", code="GE1008", hint="flatten them")
         ctx = self.ctx
         outer = (ctx.location, ctx.node)
-        for proto in nodes:
-            # inside a function ops keep the name of the calling node
-            if depth == 0:
-                ctx.location = sources.name_loc(node_name(proto))
-            try:
-                self._convert(proto, scope, opsets, attributes, depth)
-            except GeError as e:
-                place = f"node {node_name(proto)}"
-                if e.where is None and not isinstance(e, functions.UnsupportedOps):
-                    if f"{proto.op_type}" not in e.message:
-                        e.message = f"{proto.op_type}: {e.message}"
-                    e.where = f"{self.file}: {place}" if self.file else place
-                raise
-        ctx.location, ctx.node = outer
-        self.nesting -= nested
+        try:
+            for proto in nodes:
+                # inside a function ops keep the name of the calling node
+                if depth == 0:
+                    ctx.location = sources.name_loc(node_name(proto))
+                try:
+                    self._convert(proto, scope, opsets, attributes, depth)
+                except GeError as e:
+                    place = f"node {node_name(proto)}"
+                    if e.where is None and not isinstance(e, functions.UnsupportedOps):
+                        if f"{proto.op_type}" not in e.message:
+                            e.message = f"{proto.op_type}: {e.message}"
+                        e.where = f"{self.file}: {place}" if self.file else place
+                    raise
+        finally:
+            ctx.location, ctx.node = outer
+            self.nesting -= nested
 
     def _convert(
         self, proto: NodeProto, scope: Scope, opsets: Mapping[str, int], attributes: Attributes, depth: int

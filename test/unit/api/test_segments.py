@@ -220,6 +220,18 @@ def test_branches_of_different_shapes():
     agrees(m, {"x": np.abs(X)}, {"x": -np.abs(X)}, {"x": np.abs(X)})
 
 
+def test_a_branch_for_other_sizes_matters_only_if_it_is_taken():
+    wrong = [node("MatMul", ["x", "x"], ["b"])]
+    nodes = [node("If", ["c"], ["z"], **branches([node("Relu", ["x"], ["a"])], wrong)), node("Exp", ["z"], ["y"])]
+    m = model(nodes, {"x": X, "c": np.array(True)}, ["y"])
+    executable = gedialect.compile(m)
+    same(executable.run({"x": X, "c": np.array(True)})["y"], np.exp(np.maximum(X, 0)))
+    with pytest.raises(GeError) as caught:
+        executable.run({"x": X, "c": np.array(False)})
+    assert caught.value.code == "GE1005"
+    assert "n_b" in str(caught.value)
+
+
 def loop(body: Sequence[onnx.NodeProto], carried: Mapping[str, str], scans: Sequence[str] = ()) -> onnx.GraphProto:
     inputs = [info("i", I64, []), info("go_in", BOOL, []), *(info(n, F32, None) for n in carried)]
     outputs = [onnx.ValueInfoProto(name=n) for n in ("go", *carried.values(), *scans)]

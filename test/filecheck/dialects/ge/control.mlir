@@ -53,6 +53,20 @@ func.func @waits(%x: tensor<2x3xf32> {ge.name = "x"}, %a: tensor<1xi64> {ge.name
 
 // -----
 
+// CHECK-LABEL: @unreached
+func.func @unreached(%x: tensor<2xf32> {ge.name = "x"}, %c: tensor<i1> {ge.name = "c"}) -> (!ge.value {ge.name = "y"}) {
+  %y = ge.if(%c) : (tensor<i1>) -> !ge.value {
+    ge.yield %x : tensor<2xf32>
+  } else {
+    // CHECK: ge.fail() {message = "sizes differ"} : () -> !ge.value
+    %f = ge.fail() {message = "sizes differ"} : () -> !ge.value
+    ge.yield %f : !ge.value
+  }
+  func.return %y : !ge.value
+}
+
+// -----
+
 // CHECK-LABEL: @sequences
 func.func @sequences(%x: tensor<2x3xf32> {ge.name = "x"}, %p: tensor<i64> {ge.name = "p"}) -> (!ge.value {ge.name = "y"}) {
   // CHECK: ge.sequence_construct(%x, %x) : (tensor<2x3xf32>, tensor<2x3xf32>) -> !ge.value
