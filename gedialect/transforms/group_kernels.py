@@ -163,10 +163,10 @@ def _slices(op: SplitOp, axis: int, pieces: Sequence[SSAValue], d: int | None) -
             pieces[n].replace_all_uses_with(piece)
             n += 1
         at += step
-    for value in [*(pieces if d is not None else []), op.results[0]]:
-        assert isinstance(value.owner, Operation)
-        value.owner.detach()
-        value.owner.erase()
+    for owner in [*([v.owner for v in pieces] if d is not None else []), op]:
+        assert isinstance(owner, Operation)
+        owner.detach()
+        owner.erase()
 
 
 def _heads_view(value: SSAValue) -> SSAValue | None:
@@ -207,7 +207,7 @@ class _Grouping:
         if self.limits is not None:
             if self.limits.elementwise:
                 if self.limits.recompute:
-                    again = Recompute(self.ops, self.position, self.group_of, self._may_stand, self.limits.target)
+                    again = Recompute(self.ops, self.position, self.group_of, self._may_copy, self.limits.target)
                     again.run()
                     self.again = again.times
                 self._mix()
@@ -244,13 +244,17 @@ class _Grouping:
                 joined = candidate
         return joined
 
-    def _may_stand(self, group: Group) -> bool:
+    def _may_copy(self, group: Group) -> bool:
+        """``_may_stand`` for a trial: a refusal cuts nothing."""
+        return self._may_stand(group, note=False)
+
+    def _may_stand(self, group: Group, *, note: bool = True) -> bool:
         """Whether a group that fits by form may be one kernel."""
         group.ops.sort(key=self.position.__getitem__)
         if any(_flagged(op) for op in group.ops) or not self._outputs_fit(group) or self._cyclic(group.ops):
             return False
         reason = None if self.limits is None else self.limits.reason(group)
-        if reason is not None:
+        if reason is not None and note:
             self.cuts.update(dict.fromkeys(group.ops[:-1], reason))
         return reason is None
 

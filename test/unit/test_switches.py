@@ -1,0 +1,151 @@
+"""Switches: names, switch files, options, and what the pipeline makes of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gedialect.analysis.labels import label_ops
+from gedialect.errors import GeError
+from gedialect.patterns.catalogue import all_rules, topics
+from gedialect.pipelines import DECIDE, OPTIMISE, pipeline
+from gedialect.switches import GE_PASSES, MODES, Choice, Switches, from_options, read_switch_file, resolve
+
+PASSES = {step.name for step in (*OPTIMISE, *DECIDE)}
+
+
+def test_ge_names_stand_for_things_that_exist():
+    rules = {r.name for r in all_rules()}
+    for name, targets in GE_PASSES.items():
+        for target in targets:
+            known = target in rules or target in PASSES or target.removeprefix("mode:") in MODES
+            assert known or label_ops(target) is not None, (name, target)
+
+
+def test_modes_and_canonical_rules_are_all_topics():
+    assert {t for names in MODES.values() for t in names} | {"canonical"} == set(topics())
+
+
+@pytest.mark.parametrize(
+    ("label", "ops"),
+    [
+        ("layernorm_add_gelu", ("ge.layer_norm", "ge.add", "ge.gelu")),
+        ("layer_norm_add_gelu", ("ge.layer_norm", "ge.add", "ge.gelu")),
+        ("add_layer_norm_relu", ("ge.add_layer_norm", "ge.relu")),
+        ("conv_bias_relu", ("ge.conv2d", "ge.relu")),
+        ("conv_bn_silu", ("ge.conv2d", "ge.batch_norm", "ge.swish")),
+        ("relu", None),
+        ("no_such_thing", None),
+    ],
+)
+def test_labels(label: str, ops: tuple[str, ...] | None):
+    assert label_ops(label) == ops
+
+
+def names(**switches: object) -> Choice:
+    return resolve(Switches(**switches), PASSES)  # type: ignore[arg-type]
+
+
+def test_each_kind_of_name():
+    choice = names(disable=("cse", "gelu_erf", "memory", "conv_relu", "AddLayerNormFusionPass", "RequantFusionPass"))
+    assert choice.passes_off == {"cse"}
+    assert choice.rules_off == ["gelu_erf", "memory", "add_layer_norm", "add_add_layer_norm"]
+    assert choice.labels_off == ["conv_relu"]
+    assert choice.without_counterpart == ["RequantFusionPass"]
+
+
+def test_enable_wins_and_takes_a_rule_out_of_its_topic():
+    choice = names(disable=("residual", "cse"), enable=("add_rms_norm", "cse"))
+    assert choice.passes_off == set()
+    assert choice.rules_off == ["add_layer_norm", "add_add_layer_norm"]
+
+
+def test_modes():
+    choice = names(fusion_modes=("compute",))
+    assert not choice.elementwise and not choice.moves
+    assert set(choice.rules_off) == {"activation", "memory", "optimizer", "algebra"}
+    with pytest.raises(GeError, match="GE1001.*modes are"):
+        Switches(fusion_modes=("fast",))
+
+
+def test_later_switches_decide():
+    base = Switches(disable=("a", "b"), enable=("c",), max_fusion_ops=3)
+    assert Switches(disable=("c",), enable=("a",)).over(base) == Switches(("b", "c"), ("a",), max_fusion_ops=3)
+
+
+JSON_FORM = {
+    "Switch": {
+        "GraphFusion": {"LayerNormFusionPass": "off", "ConvBatchnormFusionPass": "on"},
+        "UBFusion": {"ALL": "off"},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "off", "on"),
+    [
+        (json.dumps(JSON_FORM), ("LayerNormFusionPass", "UBFusion"), ("ConvBatchnormFusionPass",)),
+        ("LayerNormFusionPass:off\n# comment\n\ngelu_erf : on  # here\n", ("LayerNormFusionPass",), ("gelu_erf",)),
+        ("", (), ()),
+    ],
+)
+def test_switch_file(tmp_path: Path, text: str, off: tuple[str, ...], on: tuple[str, ...]):
+    path = tmp_path / "fusion_switch.cfg"
+    path.write_text(text)
+    assert read_switch_file(str(path)) == Switches(off, on)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "LayerNormFusionPass off",
+        "LayerNormFusionPass:maybe",
+        "{",
+        "{}",
+        '{"Switch": []}',
+        '{"Switch": {"Other": {}}}',
+        '{"Switch": {"UBFusion": {"A": 1}}}',
+        "[" * 100_000,
+        '{"a":' + "[" * 100_000,
+    ],
+)
+def test_malformed_switch_file(tmp_path: Path, text: str):
+    path = tmp_path / "fusion_switch.cfg"
+    path.write_text(text)
+    with pytest.raises(GeError, match="GE1018"):
+        read_switch_file(str(path))
+
+
+def test_missing_switch_file(tmp_path: Path):
+    with pytest.raises(GeError, match="GE1002"):
+        read_switch_file(str(tmp_path / "none.cfg"))
+
+
+def test_options():
+    found = from_options(
+        {
+            "ge.graph_fusion_patterns.disable": "layernorm_add_gelu, gelu_erf",
+            "ge.optimizationSwitch": "cse:off;gelu_erf:on",
+            "ge.max_fusion_ops": "4",
+            "ge.fusion_modes": ["compute"],
+            "ge.strict_numerics": True,
+        }
+    )
+    assert found == Switches(("layernorm_add_gelu", "cse"), ("gelu_erf",), ("compute",), 4, True)
+    with pytest.raises(GeError, match="GE1001.*unknown option ge.precision_mode"):
+        from_options({"ge.precision_mode": "x"})
+
+
+def test_pipeline():
+    found = pipeline(2, switches=Switches(("layernorm_add_gelu", "dce", "gelu_erf"), max_fusion_ops=5, strict=True))
+    assert "dce" not in found
+    assert "apply-rules{level=2 strict=true disable=gelu_erf}" in found
+    assert "group-kernels{target=ascend910b1 forbid=layernorm_add_gelu max-ops=5}" in found
+    assert "apply-rules{rules=gelu_erf,swish}" in pipeline(1, switches=Switches(enable=("gelu_erf", "swish")))
+    assert "apply-rules{rules=gelu_erf}" in pipeline(0, switches=Switches(enable=("gelu_erf",)))
+
+
+def test_unknown_name_is_refused_where_rules_run():
+    assert names(disable=("gelu_errf",)).rules_off == ["gelu_errf"]
