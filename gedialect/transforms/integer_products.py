@@ -95,8 +95,8 @@ def _quantised(value: SSAValue) -> Quantised | None:
     spec, side = spec_of(x.type), spec_of(scale.type)
     if spec.dtype.name not in NARROW or not spec.is_static or not side.is_static or side.dtype is not dtypes.F32:
         return None
-    axis: int = op.attrs().axis
-    return Quantised(x, scale, zero, None if side.size == 1 else axis % spec.rank)
+    along: int = op.attrs().axis
+    return Quantised(x, scale, zero, None if side.size == 1 else along % spec.rank)
 
 
 def _rewrite(op: GeOp) -> bool:

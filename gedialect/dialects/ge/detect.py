@@ -291,8 +291,11 @@ class DeformConvOp(GeOp):
             + 1
             for i in range(2)
         ]
-        want = [(offset, (x.shape[0], 2 * taps * moved, *sizes)), (mask, (x.shape[0], taps * moved, *sizes))]
-        want.append((bias, (kernel.shape[0],)))
+        want: list[tuple[Spec | None, tuple[int, ...]]] = [
+            (offset, (x.shape[0], 2 * taps * moved, *sizes)),
+            (mask, (x.shape[0], taps * moved, *sizes)),
+            (bias, (kernel.shape[0],)),
+        ]
         for side, shape in want:
             if side is not None and side.shape != shape:
                 raise mismatch(f"{side} of {cls.name} should have the shape {list(shape)}")

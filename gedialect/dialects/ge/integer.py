@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.layouts import channel_axis, spatial_axes
@@ -32,7 +32,7 @@ def constant_array(value: SSAValue) -> Any:
         return None
     from gedialect.ir.weights import read_constant
 
-    return read_constant(cast(Attribute, owner.value), spec_of(value.type))
+    return read_constant(owner.value, spec_of(value.type))
 
 
 def is_zero(zero: SSAValue | None) -> bool:

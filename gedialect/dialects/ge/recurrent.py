@@ -178,7 +178,7 @@ class Building(Algebra):
         return self.b.splat(0.0, self.b.spec(like).dtype, shape)
 
 
-Cell = Callable[..., tuple[Any, Any]]
+Cell = Callable[..., tuple[Any, ...]]
 
 
 class RecurrentOp(GeOp):
@@ -188,7 +188,8 @@ class RecurrentOp(GeOp):
     hidden] (those of w, then of r), sequence_lens [batch] i32, initial states [directions, batch, hidden].
     Results: y [time, directions, batch, hidden] (0 beyond a sequence's end), then the last states. ``direction``
     is forward, reverse or bidirectional; ``activations`` are ONNX's names, with an alpha and a beta for each;
-    ``clip`` bounds what goes into them. f16 and bf16 are computed in f32 and rounded at the end.
+    ``clip`` bounds what goes into them
+    (but for the last one of an LSTM, as in onnxruntime). f16 and bf16 are computed in f32 and rounded at the end.
     """
 
     FUSION_CLASS: ClassVar = FusionClass.OPAQUE
@@ -295,7 +296,7 @@ class RecurrentOp(GeOp):
         index = at * cls.activation_count() + which
         name = attrs.activations[index]
         numbers = (attrs.activation_alpha[index], attrs.activation_beta[index])
-        if attrs.clip is not None:
+        if attrs.clip is not None and which < 2:
             x = m.clamp(x, attrs.clip)
         mnemonic, names = ACTIVATIONS[name]
         if name == "Affine":
@@ -308,7 +309,7 @@ class RecurrentOp(GeOp):
         return m.op(mnemonic, x, given)
 
     @classmethod
-    def run(cls, attrs: Attrs, *operands: Any) -> Results:
+    def computed(cls, attrs: Attrs, *operands: Any) -> Results:
         x = wide(operands[0])
         rest = [o if o is None or o.dtype.kind in "iu" else wide(o) for o in operands[1:]]
         rest += [None] * (3 + cls.STATES + 1 - len(rest))
@@ -318,7 +319,7 @@ class RecurrentOp(GeOp):
         return tuple(f.astype(operands[0].dtype, copy=False) for f in found)
 
     @classmethod
-    def build(cls, b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+    def written_out(cls, b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
         spec = b.spec(operands[0])
         directions = 2 if attrs.direction == "bidirectional" else 1
         if not 0 < spec.shape[0] * directions <= UNROLLED:
@@ -360,15 +361,15 @@ class RnnOp(RecurrentOp):
         def step(inputs: Any, h: Any) -> tuple[Any, ...]:
             return (cls.activate(attrs, m, at, 0, _sum(m, inputs, m.product(h, weights["r"]), bias)),)
 
-        return step  # pyright: ignore[reportReturnType]
+        return step
 
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
-        return RnnOp.run(attrs, *operands)
+        return RnnOp.computed(attrs, *operands)
 
     @staticmethod
     def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
-        return RnnOp.build(b, attrs, *operands)
+        return RnnOp.written_out(b, attrs, *operands)
 
 
 @irdl_op_definition
@@ -410,15 +411,15 @@ class GruOp(RecurrentOp):
             new = cls.activate(attrs, m, at, 1, new)
             return (m.add(m.mul(m.complement(z), new), m.mul(z, h)),)
 
-        return step  # pyright: ignore[reportReturnType]
+        return step
 
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
-        return GruOp.run(attrs, *operands)
+        return GruOp.computed(attrs, *operands)
 
     @staticmethod
     def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
-        return GruOp.build(b, attrs, *operands)
+        return GruOp.written_out(b, attrs, *operands)
 
 
 @irdl_op_definition
@@ -467,8 +468,8 @@ class LstmOp(RecurrentOp):
 
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
-        return LstmOp.run(attrs, *operands)
+        return LstmOp.computed(attrs, *operands)
 
     @staticmethod
     def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
-        return LstmOp.build(b, attrs, *operands)
+        return LstmOp.written_out(b, attrs, *operands)

@@ -253,10 +253,27 @@ def dropout(ctx: Context, node: Node) -> list[Value]:
     x = node.input(0)
     training = node.optional(2)
     if training is not None and (ctx.need(training, "training_mode").any()):
-        raise UnsupportedError("dropout in training mode is not supported", code="GE1205")
+        return _training_dropout(ctx, node, x)
     if not node.wants(1):
         return [x]
     dtype = dtypes.I1 if node.version >= 10 else ctx.dtype(x)
     if not ctx.spec(x).is_static:
         return [x, ctx("equal", x, x)] if dtype is dtypes.I1 else [x]
     return [x, ctx.full(1, ctx.spec(x).with_dtype(dtype))]
+
+
+def _training_dropout(ctx: Context, node: Node, x: Value) -> list[Value]:
+    """Elements at random become zero, the others grow; both results need the same draw."""
+    ratio = node.optional(1)
+    rate = 0.5 if ratio is None else float(ctx.need(ratio, "ratio").reshape(-1)[0])
+    if not ctx.spec(x).is_static or not 0 <= rate < 1:
+        raise UnsupportedError("dropout in training mode needs a known shape and a ratio below 1", code="GE1205")
+    spec = ctx.spec(x)
+    if rate == 0:
+        return [x, ctx.full(1, spec.with_dtype(dtypes.I1))]
+    drawn = spec.with_dtype(dtypes.F32)
+    seed = float(node.int("seed")) if node.has("seed") else None
+    uniform = ctx("random_uniform", None, results=[drawn], shape=spec.shape, low=0.0, high=1.0, seed=seed)
+    mask = ctx("greater_equal", uniform, ctx.const(rate, dtypes.F32))
+    scaled = ctx("mul", x, ctx.scalar_like(x, 1 / (1 - rate)))
+    return [ctx("select", mask, scaled, ctx.scalar_like(x, 0)), mask]

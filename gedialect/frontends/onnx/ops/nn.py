@@ -80,9 +80,11 @@ def einsum(ctx: Context, node: Node) -> Value:
 
 
 # ---------------------------------------------------------------------- pooling
-def _pool_window(ctx: Context, node: Node, fill: float | None = None) -> tuple[Value, Window, bool]:
+def _pool_window(
+    ctx: Context, node: Node, fill: float | None = None, x: Value | None = None
+) -> tuple[Value, Window, bool]:
     """(x, window, whether it is 1-D made 2-D); ``fill`` is what padding of an unknown amount may hold."""
-    x, window = padded_window(ctx, node, node.input(0), node.ints("kernel_shape"), fill)
+    x, window = padded_window(ctx, node, node.input(0) if x is None else x, node.ints("kernel_shape"), fill)
     n = len(window.ksize)
     if n == 1:
         return ctx("unsqueeze", x, axes=[2]), window.widened(), True
@@ -132,7 +134,12 @@ def _column_major(ctx: Context, index: Value, shape: Sequence[int]) -> Value:
 
 @onnx_op("AveragePool")
 def average_pool(ctx: Context, node: Node) -> Value:
-    x, window, flat = _pool_window(ctx, node)
+    return average_pooled(ctx, node, node.input(0))
+
+
+def average_pooled(ctx: Context, node: Node, x: Value) -> Value:
+    """``x`` pooled with the attributes of the node."""
+    x, window, flat = _pool_window(ctx, node, None, x)
     y = ctx(
         "avg_pool3d" if len(window.ksize) == 3 else "avg_pool2d",
         x,
@@ -201,7 +208,7 @@ def batch_norm(ctx: Context, node: Node) -> Value | Sequence[Value]:
     return ctx("batch_norm", *operands, **attrs)
 
 
-@onnx_op("LayerNormalization", since=17)
+@onnx_op("LayerNormalization")  # before 17 it is onnxruntime's, in ONNX's domain
 def layer_norm(ctx: Context, node: Node) -> Sequence[Value]:
     x, gamma, beta = node.input(0), node.input(1), node.optional(2)
     axis = ctx.axis(node.int("axis", -1), ctx.rank(x))
@@ -363,8 +370,9 @@ def _check_whole(ctx: Context, x: Value, attrs: dict[str, Any]) -> None:
     """With align_corners ONNX's own cases divide by ``scale * size - 1``, onnxruntime and PyTorch by the size it is
     rounded down to, less 1: they must agree."""
     sizes = ctx.shape(x)
-    axes = attrs.get("axes", range(len(sizes)))
-    for axis, scale in zip(axes, attrs["scales"], strict=False):
+    axes: Sequence[int] = attrs.get("axes", range(len(sizes)))
+    scales: Sequence[float] = attrs["scales"]
+    for axis, scale in zip(axes, scales, strict=False):
         if sizes[axis] != DYNAMIC and scale != 1 and float(sizes[axis] * scale) % 1:
             raise UnsupportedError(
                 f"align_corners with a scale of {scale:g} for {sizes[axis]} elements is not supported",
