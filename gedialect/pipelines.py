@@ -34,6 +34,7 @@ class Step:
 OPTIMISE: tuple[Step, ...] = (
     Step(1, "canonicalize"),
     Step(1, "cse"),
+    Step(2, "integer-products", "{strict}"),
     Step(1, "fold-constants"),
     Step(1, "apply-rules", "level=1{strict}{disable}", highest=1),
     Step(2, "apply-rules", "level=2{strict}{disable}"),
