@@ -69,6 +69,8 @@ class Sampler:
             choices += [shape[-1:], (*shape[axis : axis + 1], *[1] * (n - axis - 1))]
             choices += [tuple(d if i == axis else 1 for i, d in enumerate(shape))]
             choices += [tuple(1 if i == axis else d for i, d in enumerate(shape))]
+        if n >= 3:  # one value per channel, the most frequent of all in models
+            choices += [(shape[1], *[1] * (n - 2))] * 2
         if self.chance(0.05):
             choices = [(1,) * (n + 1)]
         return like.with_shape(self.pick(choices))
