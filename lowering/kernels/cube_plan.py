@@ -22,8 +22,8 @@ ISSUE = 50.0
 """Cycles of scalar work and waiting per step of loads and product."""
 BLOCK = 20.0
 """Cycles that each further block costs: among equals, fewer blocks."""
-VECTOR_TILE = 600.0
-"""Cycles that a tile costs the vectors besides its elements."""
+RING_SLOTS = 2
+"""Tiles on the way from a cube to its vectors, see `mix`."""
 FRACTAL = 16
 ROW_WASTE = 1.3
 """Part of the product that rows may be rounded up by, for equal tiles."""
@@ -281,8 +281,13 @@ def _price(
     mte2 = max(mte2, target.chip_cycles(moved * p.blocks, l2=True))
     out = target.transfer_cycles("l0c_to_gm", m * p.n * problem.epilogue.dtype.itemsize)
     serial = steps * ISSUE if tiles == 1 else 0.0
-    after = VECTOR_TILE + p.r * p.q * p.n / 2 * problem.after if problem.after else 0.0
-    overlapped = max(cube, mte1, mte2, tiles * out, tiles * after)
+    overlapped, after = max(cube, mte1, mte2, tiles * out), 0.0
+    if problem.after:
+        # each vector works on half a tile; a slot of the ring comes back after the way there, the load, the way back
+        gm, signal, work = target.gm, target.sync.cross_core, m * p.n / 2 * problem.after
+        turn = (out + gm.write_latency + signal + work + gm.read_latency + signal) / RING_SLOTS
+        overlapped = max(overlapped, tiles * work, (tiles - RING_SLOTS) * turn + RING_SLOTS * out)
+        after = gm.write_latency + signal + gm.read_latency + work + gm.write_latency
     return overlapped + after + first + out + serial + target.gm.read_latency + tiles * ISSUE + p.blocks * BLOCK
 
 

@@ -27,13 +27,11 @@ from lowering.kernels import conv, matmul
 from lowering.kernels.builder import Affine, Arg, KernelBuilder, TileRef
 from lowering.kernels.cube import CubeGroup, Epilogue, Problem, Read
 from lowering.kernels.cube_nest import Nest, Place, paired
-from lowering.kernels.cube_plan import Plan, choose, fit
+from lowering.kernels.cube_plan import RING_SLOTS, Plan, choose, fit
 from lowering.kernels.tiles import deal
 from lowering.kernels.vector import UB_SHARE, TileWriter
 from lowering.kernels.vector_program import Load, Program, analyse, annotate, tile_bytes
 
-SLOTS = 2
-"""Tiles in the ring of a block that makes several."""
 MAX_SLOTS = 8
 """Each takes a cross-core flag."""
 READY = 0
@@ -146,10 +144,10 @@ def select(fusion: FusionOp, target: Target) -> KernelAttr:
     group = _priced(fusion, target)
     plans = [choose(p, target, target.cores.cube) for p in group.problems]
     tile = [max(p.r * p.q for p in plans), max(p.n for p in plans), max(p.k for p in plans)]
-    return _decided(group, tile, max(p.blocks for p in plans), SLOTS, target)
+    return _decided(group, tile, max(p.blocks for p in plans), RING_SLOTS, target)
 
 
-def resized(fusion: FusionOp, kernel: KernelAttr, target: Target, slots: int = SLOTS) -> KernelAttr:
+def resized(fusion: FusionOp, kernel: KernelAttr, target: Target, slots: int = RING_SLOTS) -> KernelAttr:
     """``kernel`` with the scratch that its tile needs for rings of up to ``slots``; GE1402 if it does not fit."""
     return _decided(_priced(fusion, target), kernel.tile.values, kernel.blocks.data, slots, target)
 
