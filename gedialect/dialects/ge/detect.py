@@ -1,10 +1,10 @@
-"""Ops of detectors, and others whose results depend on the data in ways no kernel has: they run on the host."""
+"""Ops of detectors, and others whose results depend on the data: most run on the host."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -16,12 +16,17 @@ from xdsl.irdl import (
     result_def,
 )
 
+from gedialect.dialects.ge import sampling
 from gedialect.dialects.ge.base import BOOL, FLOAT, INT, INTS, STR, TENSOR, Attrs, GeOp, Results
 from gedialect.dialects.ge.given import one_of
-from gedialect.dialects.ge.numeric import np, require_kinds, wide
+from gedialect.dialects.ge.numeric import np, require_kinds, wide, widen
 from gedialect.dialects.ge.shapes import mismatch, normalize_axis, same_dtype
+from gedialect.errors import UnsupportedError
 from gedialect.ir import dtypes
 from gedialect.ir.spec import DYNAMIC, Spec
+
+if TYPE_CHECKING:
+    from gedialect.dialects.ge.builder import GeBuilder
 
 
 @irdl_op_definition
@@ -150,6 +155,50 @@ class RoiAlignOp(GeOp):
             else:
                 y[n] = _largest(lines, value[batch])
         return y.astype(x.dtype)
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        """Averages of a fixed number of samples, from rows of channels picked around each."""
+        x, rois, batches = operands
+        spec, count = b.spec(x), attrs.sampling_ratio
+        if attrs.mode != "avg" or not count or spec.dtype.name == "f64" or b.spec(rois).dtype.name == "f64":
+            raise UnsupportedError(f"roi_align of {spec} with {count} samples", code="GE1205")
+        n = attrs.shape[0]
+        boxes = b.add(b.mul(widen(b, rois), attrs.spatial_scale), -0.5 if attrs.half_pixel else 0.0)
+        table = sampling.Table(b, widen(b, x), 1)
+        size = prod(spec.shape[2:])
+        first = b.mul(b.cast(batches, dtypes.I32), b.splat(size, dtypes.I32))
+        first = b.reshape(first, shape=[n, 1, 1, 1, 1])
+        taps: list[list[tuple[Any, Any]]] = []
+        for axis, cells in enumerate((attrs.output_height, attrs.output_width)):
+            start, end = (b.slice(boxes, begin=[i], end=[i + 1], axes=[1], strides=[1]) for i in (1 - axis, 3 - axis))
+            length = b.sub(end, start)
+            if not attrs.half_pixel:
+                length = b.maximum(length, 1.0)
+            cell = b.div(length, float(cells))
+            at = np.arange(cells)[:, None] + (np.arange(count) + 0.5) / count
+            place = b.add(start, b.mul(cell, b.array(at.reshape(1, -1).astype(np.float32))))
+            taps.append(_line_in_ops(b, place, spec.shape[2 + axis], axis, cells, count))
+        y = table.weighted(taps, first)  # [n, oh, count, ow, count, C]
+        y = b.div(b.reduce_sum(y, axes=[2, 4], keep_dims=False), float(count * count))
+        return b.cast(b.transpose(y, perm=[0, 3, 1, 2]), spec.dtype)
+
+
+def _line_in_ops(b: GeBuilder, at: Any, size: int, axis: int, cells: int, count: int) -> list[tuple[Any, Any]]:
+    """``_line`` in ops: (place, weight) of both neighbours, shaped to broadcast over [n, oh, count, ow, count]."""
+    dtype = b.spec(at).dtype
+    zero, one = b.splat(0.0, dtype), b.splat(1.0, dtype)
+    inside = b.logical_and(b.greater_equal(at, -1.0), b.less_equal(at, float(size)))
+    at = b.maximum(b.select(inside, at, zero), 0.0)
+    low = b.minimum(b.floor(at), float(size - 1))
+    high = b.minimum(b.add(low, 1.0), float(size - 1))
+    far = b.select(b.less(low, float(size - 1)), b.sub(at, low), zero)
+    shape = [-1, cells, count, 1, 1] if axis == 0 else [-1, 1, 1, cells, count]
+    pairs = [(low, b.sub(one, far)), (high, far)]
+    return [
+        (b.reshape(b.cast(p, dtypes.I32), shape=shape), b.reshape(b.select(inside, w, zero), shape=shape))
+        for p, w in pairs
+    ]
 
 
 def _line(at: Any, size: int) -> tuple[Any, Any]:
@@ -330,6 +379,50 @@ class DeformConvOp(GeOp):
         if bias is not None:
             y = y + wide(bias).reshape(-1, 1, 1)
         return y.astype(x.dtype)
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        """Rows of channels picked around each moved tap, then one product with the filter."""
+        x, kernel, offset, bias, mask = operands
+        spec = b.spec(x)
+        if spec.dtype.name == "f64":
+            raise UnsupportedError("deform_conv of f64", code="GE1205")
+        x, kernel, offset, bias, mask = (widen(b, v) for v in operands)
+        n, channels, *sizes = spec.shape
+        out, _, kh, kw = b.spec(kernel).shape
+        oh, ow = attrs.shape[2:]
+        moved, groups = attrs.offset_groups, attrs.groups
+        each = channels // moved
+        table = sampling.Table(b, b.reshape(x, shape=[n, moved, each, *sizes]), 2)
+        first = table.first(4)
+        offset = b.reshape(offset, shape=[n, moved, kh * kw, 2, oh, ow])
+        weights = None if mask is None else b.reshape(mask, shape=[n, moved, kh * kw, oh, ow])
+        columns: list[Any] = []
+        for tap in range(kh * kw):
+            at: list[Any] = []
+            for axis, (cells, cell) in enumerate(zip((oh, ow), divmod(tap, kw), strict=True)):
+                start = cell * attrs.dilations[axis] - attrs.pads[axis]
+                line = np.arange(cells, dtype=np.float32) * attrs.strides[axis] + np.float32(start)
+                shift = b.slice(offset, begin=[tap, axis], end=[tap + 1, axis + 1], axes=[2, 3], strides=[1, 1])
+                shift = b.reshape(shift, shape=[n, moved, oh, ow])
+                at.append(b.add(shift, b.array(line.reshape(-1, 1) if axis == 0 else line)))
+            taps = [
+                [sampling.inside_or_zero(b, p, w, size) for p, w in sampling.bilinear_taps(b, place)]
+                for place, size in zip(at, sizes, strict=True)
+            ]
+            part = table.weighted(taps, first)  # [N, moved, oh, ow, each]
+            if weights is not None:
+                factor = b.slice(weights, begin=[tap], end=[tap + 1], axes=[2], strides=[1])
+                part = b.mul(part, b.reshape(factor, shape=[n, moved, oh, ow, 1]))
+            columns.append(b.reshape(b.transpose(part, perm=[0, 1, 4, 2, 3]), shape=[n, channels, 1, oh * ow]))
+        rows = columns[0] if len(columns) == 1 else b.concat(columns, concat_dim=2)
+        rows = b.reshape(rows, shape=[n, groups, channels // groups * kh * kw, oh * ow])
+        filters = b.reshape(kernel, shape=[1, groups, out // groups, channels // groups * kh * kw])
+        y = b.matmul(filters, rows, None, transpose_x1=False, transpose_x2=False)
+        y = b.reshape(y, shape=list(attrs.shape))
+        if bias is not None:
+            y = b.add(y, b.reshape(bias, shape=[-1, 1, 1]))
+        return b.cast(y, spec.dtype)
 
 
 def _bilinear(x: Any, at_y: Any, at_x: Any, batch: Any) -> Any:
