@@ -66,7 +66,7 @@ def test_modes():
     choice = names(fusion_modes=("compute",))
     assert not choice.elementwise and not choice.moves
     assert set(choice.rules_off) == {"activation", "memory", "optimizer", "algebra"}
-    with pytest.raises(GeError, match="GE1001.*modes are"):
+    with pytest.raises(GeError, match=r"GE1001.*modes are"):
         Switches(fusion_modes=("fast",))
 
 
@@ -134,7 +134,7 @@ def test_options():
         }
     )
     assert found == Switches(("layernorm_add_gelu", "cse"), ("gelu_erf",), ("compute",), 4, True)
-    with pytest.raises(GeError, match="GE1001.*unknown option ge.precision_mode"):
+    with pytest.raises(GeError, match=r"GE1001.*unknown option ge.precision_mode"):
         from_options({"ge.precision_mode": "x"})
 
 

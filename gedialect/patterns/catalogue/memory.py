@@ -124,9 +124,11 @@ def slice_slice(x, ib: attr, ie: attr, ia: attr, is_: attr, ob: attr, oe: attr, 
     inner = ge.slice(x, begin=ib, end=ie, axes=ia, strides=is_).named("mid")
 
     def part(i: int):
-        return lambda x, ib, ie, ia, is_, mid, ob, oe, oa, os_: [
-            inner_range(x, range_of(x, ib, ie, ia, is_), range_of(mid, ob, oe, oa, os_))[i]
-        ]
+        def value(x, ib, ie, ia, is_, mid, ob, oe, oa, os_):
+            found = inner_range(x, range_of(x, ib, ie, ia, is_), range_of(mid, ob, oe, oa, os_))
+            return [found[i]] if found is not None else []
+
+        return value
 
     return (
         ge.slice(inner, begin=ob, end=oe, axes=oa, strides=os_),
