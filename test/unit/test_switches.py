@@ -149,3 +149,10 @@ def test_pipeline():
 
 def test_unknown_name_is_refused_where_rules_run():
     assert names(disable=("gelu_errf",)).rules_off == ["gelu_errf"]
+
+
+def test_docs_list_ge_names():
+    text = (Path(__file__).parents[2] / "docs" / "fusion.md").read_text(encoding="utf-8")
+    for name, targets in GE_PASSES.items():
+        (line,) = [row for row in text.splitlines() if row.startswith(f"| {name} |")]
+        assert all(f"`{t.removeprefix('mode:')}`" in line for t in targets), line

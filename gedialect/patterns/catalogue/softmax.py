@@ -25,3 +25,13 @@ def log_softmax_parts(x, a: attr):
     """d - log(sum(exp(d))) with d = x - max x."""
     d = x - ge.reduce_max(x, axes=a, keep_dims=True)
     return d - ge.log(ge.reduce_sum(ge.exp(d), axes=a, keep_dims=True)), ge.log_softmax(x, axes=a)
+
+
+@rule(
+    exact="tolerance",
+    where={"half precision, cast back": lambda x, out: x.dtype is out.dtype and x.dtype.name in ("f16", "bf16")},
+    samples={"dtypes": ["f16"]},
+)
+def softmax_in_f32(x, a: attr):
+    """A softmax in f32 between casts: softmax of half precision sums in f32 anyway."""
+    return ge.cast(ge.softmax(ge.cast(x, dtype="f32"), axes=a)), ge.softmax(x, axes=a)

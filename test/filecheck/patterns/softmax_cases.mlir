@@ -25,3 +25,27 @@ func.func @log_softmax_parts(%0: tensor<2x2x3x3xf32>) -> tensor<2x2x3x3xf32> {
   %6 = ge.sub(%2, %5) : (tensor<2x2x3x3xf32>, tensor<2x2x3x1xf32>) -> tensor<2x2x3x3xf32>
   func.return %6 : tensor<2x2x3x3xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @softmax_in_f32(
+// CHECK-NEXT: ge.softmax(%x) {axes = [1]}
+// CHECK-NEXT: func.return
+func.func @softmax_in_f32(%x: tensor<2x3xf16>) -> tensor<2x3xf16> {
+  %a = ge.cast(%x) : (tensor<2x3xf16>) -> tensor<2x3xf32>
+  %b = ge.softmax(%a) {axes = [1]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %y = ge.cast(%b) : (tensor<2x3xf32>) -> tensor<2x3xf16>
+  func.return %y : tensor<2x3xf16>
+}
+
+// -----
+
+// A result that stays in f32 is more exact than a softmax of f16.
+// CHECK-LABEL: func.func @wide_result(
+// CHECK-NEXT: ge.cast
+// CHECK-NEXT: ge.softmax
+func.func @wide_result(%x: tensor<2x3xf16>) -> tensor<2x3xf32> {
+  %a = ge.cast(%x) : (tensor<2x3xf16>) -> tensor<2x3xf32>
+  %b = ge.softmax(%a) {axes = [1]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %b : tensor<2x3xf32>
+}
