@@ -11,14 +11,14 @@ def add_switch_options(parser: argparse.ArgumentParser) -> None:
     """``--disable``, ``--enable``, ``--fusion-switch-file``, ``--fusion-modes``, ``--max-fusion-ops``,
     ``--strict-numerics``, ``--option``."""
     add = parser.add_argument
-    what = "a pass, rule, topic, label of a kernel or GE fusion pass"
-    add("--disable", metavar="NAME", action="append", default=[], help=f"leave out {what}; repeatable")
-    add("--enable", metavar="NAME", action="append", default=[], help=f"use {what} all the same; repeatable")
-    add("--fusion-switch-file", metavar="FILE", help="fusion_switch.cfg: GE's JSON, or lines NAME:on")
-    add("--fusion-modes", metavar="MODES", help=f"only these groups of fusions: {','.join(MODES)}")
-    add("--max-fusion-ops", metavar="N", type=int, default=0, help="most ops of a kernel (default: what fits the chip)")
-    add("--strict-numerics", action="store_true", help="leave out what can change floating-point results")
-    add("--option", metavar="KEY=VALUE", action="append", default=[], help='ge.graph_fusion_patterns.disable="a,b" …')
+    names = "passes, rules, topics, labels of kernels, GE's passes"
+    add("--disable", metavar="NAMES", action="append", default=[], help=f"leave out {names}")
+    add("--enable", metavar="NAMES", action="append", default=[], help="use these whatever leaves them out")
+    add("--fusion-switch-file", metavar="FILE", help="GE's fusion_switch.cfg, or lines NAME:on")
+    add("--fusion-modes", metavar="MODES", help=f"of {','.join(MODES)}")
+    add("--max-fusion-ops", metavar="N", type=int, default=0, help="most ops of a kernel")
+    add("--strict-numerics", action="store_true", help="keep floating-point results")
+    add("--option", metavar="KEY=VALUE", action="append", default=[], help="switches under GE's keys")
 
 
 def switches_of(options: argparse.Namespace) -> Switches:
