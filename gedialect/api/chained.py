@@ -95,7 +95,7 @@ class ChainExecutable:
         self._chain.visited = []
         results = self._chain.run(self._chain.root(self._module, values), values)
         self._ran = True
-        return dict(zip(self.output_names, results, strict=True))
+        return {n: _own(r, values) for n, r in zip(self.output_names, results, strict=True)}
 
     def timing(self) -> Timing:
         """GE1014: parts are timed apart, ``parts`` has them."""
@@ -117,6 +117,13 @@ class ChainExecutable:
         if self.settings is None:
             raise unsaveable(self._module, os.fspath(path))
         write_om(dynamic_om(self._module, self.settings, "model"), path)
+
+
+def _own(result: Any, inputs: Sequence[Any]) -> Any:
+    """A result that shares no bytes with an input."""
+    if hasattr(result, "dtype") and any(hasattr(v, "dtype") and np.may_share_memory(result, v) for v in inputs):
+        return np.array(result)
+    return result
 
 
 def _as_value(value: Any) -> Any:

@@ -14,7 +14,7 @@ from gedialect.analysis.graph import graph_function
 from gedialect.api.cloning import all_in, constants, function_of, is_plain, is_static
 from gedialect.dialects.ge import op_class
 from gedialect.dialects.ge.builder import GeBuilder
-from gedialect.dialects.ge.control import IfOp, LoopOp, RegionOp, constant_flag
+from gedialect.dialects.ge.control import IfOp, LoopOp, RegionOp, constant_flag, never_ends
 from gedialect.interpreter import input_names, output_names
 from gedialect.ir import dtypes
 from gedialect.ir.sources import names
@@ -212,7 +212,7 @@ def linkable(op: Operation) -> bool:
         block = op.body.block
         types = [a.type for a in block.args]
         scalars = [v for v in (op.trip, op.condition) if v is not None]
-        if len(op.results) != op.carried or not all(map(_is_one, scalars)):
+        if len(op.results) != op.carried or never_ends(op) or not all(map(_is_one, scalars)):
             return False
         if op.trip is not None and spec_of(op.trip.type).dtype is not dtypes.I64:
             return False

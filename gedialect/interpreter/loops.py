@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.ir import Attribute, SSAValue
 
 from gedialect.dialects.ge.attrs import ON_HOST
-from gedialect.dialects.ge.control import LoopOp
+from gedialect.dialects.ge.control import LoopOp, never_ends
 from gedialect.dialects.ge.fusion import YieldOp
 from gedialect.errors import GeError
 from gedialect.ir.spec import DYNAMIC, spec_of
@@ -33,6 +33,8 @@ def iterate(op: LoopOp, values: Mapping[SSAValue, Any], body: Callable[[Sequence
     """
     limit = None if op.trip is None else int(np.asarray(values[op.trip]).reshape(-1)[0])
     going = op.condition is None or truth(values[op.condition])
+    if going and never_ends(op):
+        raise GeError("a loop without limit does not end: its condition stays true", code="GE1005")
     carried = [values[v] for v in op.init]
     count = len(carried)
     rounds: list[list[Any]] = []

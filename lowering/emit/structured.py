@@ -228,6 +228,7 @@ class StructuredEmitter:
         bodies: Sequence[list[Step]],
         results: list[int],
         scope: _Scope,
+        labels: Sequence[int],
     ) -> tuple[int, list[_Scope], list[str]]:
         """The node of an op with bodies: its index, and a graph for each body, all of the same inputs."""
         reads = [s for s in read_slots([x for b in bodies for x in b]) if s in scope.edges]
@@ -243,6 +244,7 @@ class StructuredEmitter:
             [self.desc(s) for s in results],
             places=[self.places[s] for s in results],
             subgraphs=names,
+            attrs={"_label_switch_list": list(labels)},
         )
         inner: list[_Scope] = []
         for graph_name in names:
@@ -263,9 +265,9 @@ class StructuredEmitter:
         )
 
     def _branch(self, step: Branch, scope: _Scope) -> None:
-        index, scopes, names = self._node(step.name, "If", [step.index], step.bodies, step.results, scope)
         labels = [self._label(), self._label()]
         end = self._label()
+        index, scopes, names = self._node(step.name, "If", [step.index], step.bodies, step.results, scope, labels)
         self.tasks.append(LabelSwitch(self.places[step.index], tuple(labels), op_index=index))
         for label, body, inner, name in zip(labels, step.bodies, scopes, names, strict=True):
             self.tasks.append(LabelSet(label, op_index=index))
@@ -277,8 +279,10 @@ class StructuredEmitter:
 
     def _repeat(self, step: Repeat, scope: _Scope) -> None:
         steps = [*step.test, *step.body]
-        index, (inner,), (name,) = self._node(step.name, "While", step.results, [steps], step.results, scope)
         head, body, end = self._label(), self._label(), self._label()
+        index, (inner,), (name,) = self._node(
+            step.name, "While", step.results, [steps], step.results, scope, [end, body]
+        )
         self.tasks.append(LabelSet(head, op_index=index))
         self._steps(step.test, inner)
         self.tasks.append(LabelSwitch(self.places[step.index], (end, body), op_index=index))

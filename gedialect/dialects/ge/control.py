@@ -185,6 +185,14 @@ class LoopOp(RegionOp):
                     raise VerifyException(f"ge.loop carries {arg.type} but {kind} {type_}")
 
 
+def never_ends(op: LoopOp) -> bool:
+    """Whether nothing in a loop can end it, once it goes."""
+    last = op.body.block.last_op
+    if op.trip is not None or not isinstance(last, YieldOp):
+        return False
+    return last.args[0] is op.body.block.args[1] or constant_flag(last.args[0]) is True
+
+
 @irdl_op_definition
 class LateOp(HostOp):
     """A node of the model that waits for values which say what it means, such as axes computed at run time.
@@ -252,6 +260,7 @@ __all__ = [
     "constant_flag",
     "is_late",
     "merged_type",
+    "never_ends",
     "on_host",
     "yielded",
 ]

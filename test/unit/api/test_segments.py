@@ -267,6 +267,27 @@ def test_a_loop_that_grows():
     agrees(model(nodes, runs[0], ["y"]), *runs)
 
 
+def test_a_loop_that_never_ends_is_an_error():
+    body = [node("Add", ["a", "x"], ["b"]), node("Identity", ["go_in"], ["go"])]
+    nodes = [node("Loop", ["", "c", "x"], ["y"], body=loop(body, {"a": "b"}))]
+    m = model(nodes, {"x": X, "c": np.array(True)}, ["y"])
+    executable = gedialect.compile(m)
+    same(executable.run({"x": X, "c": np.array(False)})["y"], X)
+    with pytest.raises(GeError, match="does not end"):
+        executable.run({"x": X, "c": np.array(True)})
+
+
+def test_results_are_no_inputs():
+    m = model(
+        [node("If", ["c"], ["y"], **branches([node("Identity", ["x"], ["a"])], [node("NonZero", ["x"], ["b"])]))],
+        {"x": X, "c": np.array(True)},
+        ["y"],
+    )
+    x = X.copy()
+    y = gedialect.compile(m).run({"x": x, "c": np.array(True)})["y"]
+    assert not np.may_share_memory(x, y)
+
+
 def test_a_loop_whose_every_round_has_other_sizes_does_not_compile_for_ever():
     """Round i sums x[:, :i]."""
     x = np.random.default_rng(5).standard_normal((2, 90)).astype(np.float32)
