@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
+from late_models import BOOL, F32, I64, X, branches, info, loop, model, node, reference, same
 from onnx import TensorProto, helper, numpy_helper
 
 import gedialect
@@ -16,55 +16,6 @@ from gedialect.api.segments import CACHE_SIZE, LOOP_COMPILATIONS
 from gedialect.binary.tasks import LabelSwitch
 from gedialect.errors import GeError, UnsupportedError
 from gedialect.runtime.loader import load
-
-F32, I64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
-
-
-def info(name: str, dtype: int, shape: Sequence[int | str | None] | None) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(name, dtype, shape)
-
-
-def node(op: str, inputs: Sequence[str], outputs: Sequence[str], **attrs: Any) -> onnx.NodeProto:
-    return helper.make_node(op, list(inputs), list(outputs), name=f"n_{outputs[0]}", **attrs)
-
-
-def model(
-    nodes: Sequence[onnx.NodeProto],
-    inputs: Mapping[str, Any],
-    outputs: Sequence[str],
-    weights: Mapping[str, Any] = {},
-    opset: int = 21,
-) -> onnx.ModelProto:
-    infos = [info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for n, v in inputs.items()]
-    graph = helper.make_graph(
-        list(nodes),
-        "g",
-        infos,
-        [onnx.ValueInfoProto(name=o) for o in outputs],
-        [numpy_helper.from_array(np.asarray(v), n) for n, v in weights.items()],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
-
-
-def reference(m: onnx.ModelProto, inputs: Mapping[str, Any]) -> list[Any]:
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    return ort.InferenceSession(m.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(
-        None, dict(inputs)
-    )
-
-
-def same(got: Any, want: Any) -> None:
-    if isinstance(want, list):
-        assert isinstance(got, list)
-        assert len(got) == len(want)
-        for g, w in zip(got, want, strict=True):
-            same(g, w)
-        return
-    assert got.dtype == want.dtype
-    assert got.shape == want.shape
-    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
 
 
 def agrees(m: onnx.ModelProto, *runs: Mapping[str, Any]) -> Any:
@@ -74,9 +25,6 @@ def agrees(m: onnx.ModelProto, *runs: Mapping[str, Any]) -> Any:
         for g, w in zip(got.values(), reference(m, inputs), strict=True):
             same(g, w)
     return executable
-
-
-X = np.random.default_rng(0).standard_normal((2, 6)).astype(np.float32)
 
 
 # ---------------------------------------------------------------------- sizes
@@ -202,13 +150,6 @@ def test_a_parameter_that_does_not_fit_names_its_node():
 
 
 # ---------------------------------------------------------------------- control flow
-def branches(then_nodes: Sequence[onnx.NodeProto], else_nodes: Sequence[onnx.NodeProto]) -> dict[str, Any]:
-    return {
-        f"{name}_branch": helper.make_graph(list(nodes), name, [], [onnx.ValueInfoProto(name=nodes[-1].output[0])])
-        for name, nodes in (("then", then_nodes), ("else", else_nodes))
-    }
-
-
 def test_branches_of_different_shapes():
     nodes = [
         node("ReduceSum", ["x"], ["sum"], keepdims=0),
@@ -230,12 +171,6 @@ def test_a_branch_for_other_sizes_matters_only_if_it_is_taken():
         executable.run({"x": X, "c": np.array(False)})
     assert caught.value.code == "GE1005"
     assert "n_b" in str(caught.value)
-
-
-def loop(body: Sequence[onnx.NodeProto], carried: Mapping[str, str], scans: Sequence[str] = ()) -> onnx.GraphProto:
-    inputs = [info("i", I64, []), info("go_in", BOOL, []), *(info(n, F32, None) for n in carried)]
-    outputs = [onnx.ValueInfoProto(name=n) for n in ("go", *carried.values(), *scans)]
-    return helper.make_graph(list(body), "body", inputs, outputs)
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 5, 40])
