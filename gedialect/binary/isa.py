@@ -575,6 +575,21 @@ BY_NAME: dict[str, Instr] = {i.name: i for i in INSTRS}
 BY_OPCODE: dict[int, Instr] = {i.opcode: i for i in INSTRS}
 
 
+def flag_error(values: dict[str, Value]) -> str | None:
+    """What is wrong with the flags that an instruction of these attributes names."""
+    ident, slots, flag = values.get("id"), values.get("slots"), values.get("flag")
+    if not isinstance(slots, int):
+        return None
+    if isinstance(ident, int):
+        if not 0 <= ident < ident + slots <= FLAG_IDS:
+            return f"flag ids {ident} to {ident + slots - 1} are not within 0 to {FLAG_IDS - 1}"
+        if values["src"] == values["dst"]:
+            return "a flag joins two different pipes"
+    if isinstance(flag, int) and not 0 <= flag < flag + slots <= CROSS_CORE_FLAGS:
+        return f"cross-core flags {flag} to {flag + slots - 1} are not within 0 to {CROSS_CORE_FLAGS - 1}"
+    return None
+
+
 def needs_barrier(pipe: Pipe, instr_name: str) -> bool:
     """Whether a dependence inside ``pipe`` on ``instr_name`` needs pipe_barrier.
 

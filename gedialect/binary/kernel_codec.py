@@ -20,7 +20,7 @@ from zlib import crc32
 
 from ..errors import GeError
 from ..ir.dtypes import BY_NAME as DTYPE_BY_NAME
-from .isa import BY_OPCODE, DTYPES, SPACES, VERSION, AttrSpec, Instr, Value, load3d_error, shape_error
+from .isa import BY_OPCODE, DTYPES, SPACES, VERSION, AttrSpec, Instr, Value, flag_error, load3d_error, shape_error
 from .kernel import FIRST_LOOP, KINDS, MAX_RANK, ROLES, Function, Inst, Kernel, KernelArg, Linear, Loop, Rotation, View
 from .kernel import contiguous as row_major
 
@@ -343,11 +343,14 @@ class _Reader:
                 else:
                     values.append(spec.default)
             attrs = tuple(values)
+            error = None
             if op.shape == "load3d":
                 named = dict(zip((s.name for s in op.attrs), attrs, strict=True))
                 error = load3d_error(views[0].shape, views[1].shape, named)
-                if error is not None:
-                    raise _bad(error)
+            elif op.cost == "sync":
+                error = flag_error(dict(zip((s.name for s in op.attrs), attrs, strict=True)))
+            if error is not None:
+                raise _bad(error)
         return Inst(op, views, attrs)
 
     def operands(self, op: Instr, depth: int) -> tuple[View, ...]:

@@ -10,7 +10,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...binary.isa import CROSS_CORE_FLAGS, FLAG_IDS, INSTRS, Instr, Pipe, Value, load3d_error, shape_error
+from ...binary.isa import INSTRS, Instr, Pipe, Value, flag_error, load3d_error, shape_error
 from .types import Tile, TileType, from_attr, parse_value, to_attr, value_text
 
 
@@ -76,14 +76,7 @@ class InstrOp(IRDLOperation):
                 return f"attribute '{spec.name}' needs {spec.length} numbers"
         if self.INSTR.shape == "load3d":
             return load3d_error(tiles[0].shape, tiles[1].shape, values)
-        ident, slots, flag = values.get("id"), values.get("slots"), values.get("flag")
-        if isinstance(ident, int) and isinstance(slots, int) and not 0 <= ident < ident + slots <= FLAG_IDS:
-            return f"flag ids {ident} to {ident + slots - 1} are not within 0 to {FLAG_IDS - 1}"
-        if "id" in values and values["src"] == values["dst"]:
-            return "a flag joins two different pipes"
-        if isinstance(flag, int) and isinstance(slots, int) and not 0 <= flag < flag + slots <= CROSS_CORE_FLAGS:
-            return f"cross-core flags {flag} to {flag + slots - 1} are not within 0 to {CROSS_CORE_FLAGS - 1}"
-        return None
+        return flag_error(values)
 
     def print(self, printer: Printer) -> None:
         if self._operands:

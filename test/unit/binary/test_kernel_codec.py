@@ -39,7 +39,7 @@ def view(space: str, dtype: str, shape: tuple[int, ...], const: int = 64) -> Vie
 
 def sample_value(spec: object, instr: Instr) -> Value:
     name, kind, default, choices, length, _ = vars(spec).values()
-    fixed: dict[str, Value] = {"taps": (1, 3), "kernel": (2, 2), "out_w": 3, "id": 5, "flag": 4}
+    fixed: dict[str, Value] = {"taps": (1, 3), "kernel": (2, 2), "out_w": 3, "id": 5, "flag": 4, "src": "M"}
     if name in fixed:
         return fixed[name]
     if default is not None and kind != "scalar":
@@ -161,6 +161,23 @@ def test_rules_are_checked_when_reading():
         with pytest.raises(GeError, match=message) as e:
             decode(code(ok, ok, bad))
         assert e.value.code == "GE1314"
+
+
+@pytest.mark.parametrize(
+    ("name", "attrs", "message"),
+    [
+        ("set_flag", ("V", "MTE3", 7, 2), "flag ids 7 to 8"),
+        ("wait_flag", ("V", "MTE3", 0, 0), "flag ids 0 to -1"),
+        ("set_flag", ("V", "V", 0, 1), "two different pipes"),
+        ("cross_core_set", (11, "FIX", 1), "cross-core flags 11 to 11"),
+        ("cross_core_wait", (1, "FIX", 0), "cross-core flags 1 to 0"),
+    ],
+)
+def test_flags_that_do_not_exist(name: str, attrs: tuple[Value, ...], message: str):
+    data = encode(Kernel("k", "vector", 1, (), None, Function((Inst(BY_NAME[name], (), attrs),))))
+    with pytest.raises(GeError, match=message) as e:
+        decode(data)
+    assert e.value.code == "GE1314"
 
 
 def test_what_cannot_be_written():
