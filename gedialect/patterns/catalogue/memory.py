@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from gedialect.patterns import Value, attr, ge, number, one_of, rule
+from gedialect.patterns import Value, any_op, attr, ge, number, one_of, rule
 from gedialect.patterns.catalogue._shapes import known_shape
 
 LARGEST = 2**62
@@ -217,3 +217,12 @@ def gather_one(x, i: number, a: attr, n: attr):
         strides=[1],
     )
     return ge.gather(x, i, axis=a, batch_dims=n), ge.reshape(first, shape=lambda out: known_shape(out))
+
+
+@rule(exact="bits", samples={"f": lambda rng: "tanh"})
+def view_activation_view(x, f: attr, s: attr):
+    """An activation between two reshapes works on what the first one read: a feed-forward block of flat tokens."""
+    act = any_op(
+        lambda y: ge.gelu(y, approximate=f), lambda y: ge.swish(y, scale=s), ge.relu, ge.tanh, ge.sigmoid, ge.hard_swish
+    )
+    return ge.reshape(act(ge.reshape(x))), ge.reshape(act(x), shape=lambda out: known_shape(out))

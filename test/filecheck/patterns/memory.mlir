@@ -104,3 +104,15 @@ func.func @gather_last(%x: tensor<2x4x5xf32>) -> tensor<2x5xf32> {
   %y = ge.gather(%x, %i) {axis = 1, batch_dims = 0} : (tensor<2x4x5xf32>, tensor<i64>) -> tensor<2x5xf32>
   func.return %y : tensor<2x5xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @view_activation_view(
+// CHECK-NEXT: [[G:%.*]] = ge.gelu(%x) {approximate = "tanh"} : (tensor<4x6xf32>)
+// CHECK-NEXT: ge.reshape([[G]]) {shape = [4, 6]}
+func.func @view_activation_view(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %a = ge.reshape(%x) {shape = [2, 2, 6]} : (tensor<4x6xf32>) -> tensor<2x2x6xf32>
+  %b = ge.gelu(%a) {approximate = "tanh"} : (tensor<2x2x6xf32>) -> tensor<2x2x6xf32>
+  %y = ge.reshape(%b) {shape = [4, 6]} : (tensor<2x2x6xf32>) -> tensor<4x6xf32>
+  func.return %y : tensor<4x6xf32>
+}
