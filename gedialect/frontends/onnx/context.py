@@ -318,6 +318,8 @@ class Context:
     def _fold(
         self, cls: type[GeOp], attrs: dict[str, Any], groups: list[Group], results: Sequence[Spec]
     ) -> Sequence[Value] | None:
+        if results and all(r.is_static and r.size == 0 for r in results) and foldable(cls):
+            return [Const(r, array=np.empty(r.shape, r.dtype.numpy)) for r in results]
         for group in groups:
             if isinstance(group, SSAValue) or (isinstance(group, Const) and not group.is_small):
                 return None

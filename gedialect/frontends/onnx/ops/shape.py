@@ -255,6 +255,9 @@ def concat(ctx: Context, node: Node) -> Value:
         raise GeError("at least one input is needed", code="GE1005")
     axis = node.int("axis", 1) if node.version < 4 else node.int("axis")
     axis = ctx.axis(axis, ctx.rank(values[0]))
+    full = [v for v in values if not ctx.spec(v).is_static or ctx.spec(v).size]
+    if len(full) < len(values) and all(ctx.rank(v) == ctx.rank(values[0]) for v in values):
+        values = full or values[:1]
     if len(values) == 1:
         return values[0]
     y = ctx("concat", values, concat_dim=axis)
@@ -301,6 +304,14 @@ def _split(ctx: Context, node: Node, parts: list[int] | None) -> Sequence[Value]
             raise GeError(f"{total} elements do not split into {count} parts", code="GE1005")
     if len(parts) == 1:
         return [x]
+    if 0 in parts and ctx.spec(x).is_static:
+        pieces: list[Value] = []
+        for i, size in enumerate(parts):
+            first = sum(parts[:i])
+            whole = size == ctx.shape(x)[axis]
+            bounds: dict[str, Any] = {"begin": [first], "end": [first + size], "axes": [axis], "strides": [1]}
+            pieces.append(x if whole else ctx("slice", x, None, None, None, **bounds))
+        return pieces
     return ctx("split", x, size_splits=parts, split_dim=axis)
 
 
