@@ -115,6 +115,41 @@ def test_the_products_own_type_is_kept():
     assert np.array_equal((run.y / 3).astype(np.float16).astype(np.float32) * 3, run.y)
 
 
+def test_integer_products_are_scaled_in_their_kernel():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(-128, 128, (37, 50)).astype(np.int8), rng.integers(-128, 128, (50, 24)).astype(np.int8)
+    scale = random((24,))
+
+    def body(g, x, w, s):
+        return g.mul(g.cast(matmul(g, x, w), F32), s)
+
+    run = Run([a, b, scale], body)
+    assert run.kernel.kind == "mix"
+    assert np.array_equal(run.y, (a.astype(np.int32) @ b.astype(np.int32)).astype(np.float32) * scale)
+
+
+@pytest.mark.parametrize(
+    ("after", "want", "mixed"),
+    [
+        (lambda g, y: g.relu(y), lambda y: np.maximum(y, 0), False),
+        (
+            lambda g, y: g.transpose(g.leaky_relu(y, negative_slope=0.5), perm=[1, 0]),
+            lambda y: np.maximum(y, y / 2).T,
+            False,
+        ),
+        (lambda g, y: (y, g.relu(y)), lambda y: y, True),
+        (lambda g, y: g.relu(g.leaky_relu(y, negative_slope=-0.5)), lambda y: np.maximum(y, -y / 2), True),
+        (lambda g, y: g.add(y, y), lambda y: y + y, True),
+    ],
+)
+def test_fixpipe_does_alone_what_it_can(after, want, mixed):
+    a, b = random((20, 30)), random((30, 40), seed=1)
+    y = a @ b
+    run = Run([a, b], lambda g, x, w: after(g, matmul(g, x, w)))
+    assert run.kernel.kind == ("mix" if mixed else "cube")
+    close(run.y, want(y))
+
+
 @pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize(
     ("x", "f", "strides", "pads", "groups"),
