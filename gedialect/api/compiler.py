@@ -11,6 +11,7 @@ from xdsl.utils.arg_spec import parse_pipeline
 
 from gedialect.analysis.graph import graph_function
 from gedialect.analysis.opcount import count_ops
+from gedialect.analysis.sizes import check_sizes
 from gedialect.api.chained import ChainExecutable, late_ops, unsaveable
 from gedialect.api.executable import Executable, ShapedExecutable
 from gedialect.api.fusion_report import FusionLog
@@ -345,6 +346,7 @@ def decide(
             code="GE1205",
             hint="compile it to an OM",
         )
+    check_sizes(module)
     ctx = GeContext()
     if rules or fusion_log is not None:
         from gedialect.patterns.session import RuleSession, set_session

@@ -125,10 +125,20 @@ def _stages(console: Console, outcomes: list[Outcome]) -> None:
     table.add_column("stage")
     for outcome in outcomes:
         table.add_column(outcome.level, justify="right")
-    stages = list(dict.fromkeys(s["stage"] for o in reversed(outcomes) for s in o.report.stages))
-    for stage in stages:
-        counts = [next((str(s["ops"]) for s in reversed(o.report.stages) if s["stage"] == stage), "") for o in outcomes]
-        table.add_row(stage, *counts)
+    # a pass may run twice: each run of the longest pipeline is a row, and levels that leave it out stay empty there
+    longest = max(outcomes, key=lambda o: len(o.report.stages)).report.stages
+    left = [list(o.report.stages) for o in outcomes]
+    for n, step in enumerate(longest):
+        cells: list[str] = []
+        for stages in left:
+            later = {s["stage"] for s in longest[n + 1 :]}
+            if stages and stages[0]["stage"] == step["stage"]:
+                cells.append(str(stages.pop(0)["ops"]))
+            else:
+                while stages and stages[0]["stage"] not in later:
+                    stages.pop(0)
+                cells.append("")
+        table.add_row(step["stage"], *cells)
     console.print(table)
 
 

@@ -49,7 +49,7 @@ def _op_findings(op: Operation, block: Block | None) -> Iterator[Finding]:
     try:
         # Not op.verify(): on failure that prints the whole module into the exception.
         op.verify_()
-    except VerifyException as error:
+    except (VerifyException, ValueError) as error:  # ValueError: xDSL's traits met a value that nothing defines
         yield op, DOES_NOT_VERIFY, f"{op.name} does not verify: {cap(str(error), 300)}", None
 
 

@@ -165,7 +165,11 @@ class Importer:
 
     def _results(self, graph: GraphProto, scope: Scope) -> list[SSAValue]:
         results: list[SSAValue] = []
+        seen: set[str] = set()
         for output in graph.output:
+            if output.name in seen:
+                raise GeError(f"{output.name!r} is listed twice as a graph output", code="GE1007")
+            seen.add(output.name)
             value = scope.get(output.name)
             if value is None:
                 raise GeError(f"graph output {output.name!r} is not computed by any node", code="GE1007")
