@@ -212,14 +212,6 @@ def resized(attrs: Attrs, shape: Sequence[int], scales: Any, sizes: Any) -> dict
         for axis, scale in zip(axes, scales, strict=True):
             size = DYNAMIC if shape[axis] == DYNAMIC else int(_f32(_f32(scale) * shape[axis]))
             out[axis] = (size, _f32(scale))
-            aligned = attrs.coordinate_transformation_mode == "align_corners"
-            if aligned and size > 1 and abs(size - shape[axis] * _f32(scale)) > 1e-4:
-                # ONNX's own cases divide by scale * size - 1, onnxruntime and PyTorch by the whole size less 1
-                raise UnsupportedError(
-                    f"align_corners with a scale of {scale:g} for {shape[axis]} elements is not supported",
-                    code="GE1205",
-                    hint="give sizes: implementations differ where the scaled size is no whole number",
-                )
         return out
     policy = attrs.keep_aspect_ratio_policy
     if policy in (None, "stretch"):

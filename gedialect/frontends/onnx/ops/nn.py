@@ -344,6 +344,9 @@ def resize(ctx: Context, node: Node) -> Value:
             attrs = {n: [v[i] for i in at] if n in given else v for n, v in attrs.items()}
             given = {n: None if v is None else _picked(ctx, v, at) for n, v in given.items()}
             roi = None if roi is None else _picked(ctx, roi, [*at, *(i + len(at) for i in at)])
+    if transform == "align_corners" and "sizes" not in attrs and given["sizes"] is None:
+        scales = attrs.get("scales")
+        _check_whole(ctx, x, attrs, ctx.need(given["scales"], "scales") if scales is None else scales)
     return ctx(
         "resize",
         x,
@@ -362,6 +365,21 @@ def resize(ctx: Context, node: Node) -> Value:
         else None,
         **attrs,
     )
+
+
+def _check_whole(ctx: Context, x: Value, attrs: dict[str, Any], scales: Sequence[float]) -> None:
+    """With align_corners ONNX's own cases divide by ``scale * size - 1``, onnxruntime and PyTorch by the size it is
+    rounded down to, less 1: they must agree."""
+    sizes = ctx.shape(x)
+    axes: Sequence[int] = attrs.get("axes", range(len(sizes)))
+    for axis, scale in zip(axes, scales, strict=False):
+        scaled = sizes[axis] * scale
+        if sizes[axis] != DYNAMIC and scaled >= 2 and abs(scaled - round(scaled)) > 1e-4:
+            raise UnsupportedError(
+                f"align_corners with a scale of {scale:g} for {sizes[axis]} elements is not supported",
+                code="GE1205",
+                hint="give sizes: implementations differ where the scaled size is no whole number",
+            )
 
 
 def _picked(ctx: Context, x: Value, at: list[int]) -> Value:
