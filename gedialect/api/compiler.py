@@ -17,6 +17,7 @@ from gedialect.api.executable import Executable, ShapedExecutable
 from gedialect.api.fusion_report import FusionLog
 from gedialect.api.report import Report
 from gedialect.api.resolve import prepare
+from gedialect.binary.output import atomic_output
 from gedialect.dialects.ge.attrs import ON_HOST
 from gedialect.dialects.ge.control import HostOp
 from gedialect.errors import GeError, UnsupportedError, UsageError
@@ -90,7 +91,7 @@ def compile(
             fusion_log=log,
         )
         if log is not None and fusion_report is not None:
-            with open(fusion_report, "w", encoding="utf-8") as out:
+            with atomic_output(fusion_report) as name, open(name, "w", encoding="utf-8") as out:
                 out.write(log.json() + "\n")
         return made
 

@@ -10,7 +10,6 @@ import io
 import mmap
 import os
 import struct
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import IO, Any, TypeVar
@@ -20,6 +19,7 @@ from typing_extensions import Buffer
 
 from gedialect.binary import inout, kernel_store
 from gedialect.binary.inout import TensorInfo
+from gedialect.binary.output import atomic_output
 from gedialect.binary.protos.domi import ModelTaskDef
 from gedialect.binary.protos.ge import ModelDef
 from gedialect.binary.weights import Weights
@@ -69,27 +69,8 @@ def write_om(om: OmFile, path: str | os.PathLike[str]) -> int:
 
     GE1012 if the file cannot be written, GE1310 if the model does not fit the format.
     """
-    path = os.fspath(path)
-    temporary: str | None = None
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=".", suffix=".om.tmp", dir=os.path.dirname(path) or ".")
-        with open(handle, "wb") as file:
-            size = write_stream(om, file)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-        temporary = None
-        return size
-    except OSError as error:
-        raise GeError(f"cannot write: {error.strerror or error}", code="GE1012", where=path) from error
-    finally:
-        if temporary is not None:
-            os.unlink(temporary)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    with atomic_output(path) as name, open(name, "wb") as file:
+        return write_stream(om, file)
 
 
 def to_bytes(om: OmFile) -> bytes:

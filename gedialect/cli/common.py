@@ -6,11 +6,9 @@ Imports nothing heavy, so that ``--version`` and usage errors answer at once.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
-import tempfile
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from gedialect.errors import EXIT_ERROR, GeError, UsageError
@@ -133,37 +131,3 @@ def open_error(path: str, error: OSError) -> GeError:
     """A file that cannot be read."""
     reason = error.strerror or type(error).__name__
     return GeError(f"cannot read: {reason}", code="GE1002", where=path, hint="check the path")
-
-
-@contextlib.contextmanager
-def atomic_output(path: str) -> Generator[str]:
-    """Yields a temporary name beside ``path``, renamed to it when the block succeeds, removed when it does not."""
-    folder = os.path.dirname(os.path.abspath(path))
-    try:
-        handle, name = tempfile.mkstemp(prefix="." + os.path.basename(path) + ".", dir=folder)
-    except OSError as error:
-        raise _write_error(path, error) from None
-    os.close(handle)
-    try:
-        yield name
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        if not os.path.isfile(path) and os.path.exists(path):
-            with open(name, "rb") as source, open(path, "wb") as device:
-                while block := source.read(1 << 20):
-                    device.write(block)
-        else:
-            os.replace(name, path)
-    except OSError as error:
-        if error.filename in (path, name):
-            raise _write_error(path, error) from None
-        raise
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-
-
-def _write_error(path: str, error: OSError) -> GeError:
-    reason = error.strerror or type(error).__name__
-    return GeError(f"cannot write: {reason}", code="GE1012", where=path, hint="check the folder and its permissions")

@@ -7,7 +7,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from gedialect.cli.common import ArgumentParser, atomic_output, run
+from gedialect.binary.output import atomic_output
+from gedialect.cli.common import ArgumentParser, run
 from gedialect.cli.rule_options import add_rules_option
 from gedialect.cli.switch_options import add_switch_options, switches_of
 from gedialect.errors import GeError, UnsupportedError, UsageError

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gedialect.cli.common import ArgumentParser, atomic_output, run
+from gedialect.binary.output import atomic_output
+from gedialect.cli.common import ArgumentParser, run
 from gedialect.errors import UsageError
 from gedialect.frontends import KINDS
 

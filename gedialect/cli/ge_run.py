@@ -9,7 +9,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from gedialect.cli.common import ArgumentParser, atomic_output, run
+from gedialect.binary.output import atomic_output
+from gedialect.cli.common import ArgumentParser, run
 from gedialect.errors import EXIT_CHECK_FAILED, GeError, UsageError
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from xdsl.utils.arg_spec import parse_pipeline, parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from gedialect.binary.output import atomic_output
 from gedialect.cli import pass_list
-from gedialect.cli.common import atomic_output, explain, internal_error, open_error, usage_error, version_line
+from gedialect.cli.common import explain, internal_error, open_error, usage_error, version_line
 from gedialect.cli.expected import expectations, mismatches
 from gedialect.cli.instrument import Dumps, Instrument
 from gedialect.cli.rule_options import add_rule_options, alone, load_all, without_model

@@ -7,7 +7,7 @@ import shlex
 import tempfile
 from typing import TYPE_CHECKING
 
-from gedialect.cli.common import atomic_output
+from gedialect.binary.output import atomic_output
 from gedialect.errors import GeError
 
 if TYPE_CHECKING:
