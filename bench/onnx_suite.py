@@ -88,7 +88,9 @@ def main() -> None:
         kinds.setdefault(row["kind"], Counter())[row["verdict"]] += 1
         row["host"] = hosts.get(row["name"])
     for kind, verdicts in kinds.items():
-        print(f"{kind:18} {sum(verdicts.values()):5} cases: " + ", ".join(f"{n} {v}" for v, n in verdicts.most_common()))
+        print(
+            f"{kind:18} {sum(verdicts.values()):5} cases: " + ", ".join(f"{n} {v}" for v, n in verdicts.most_common())
+        )
     total = Counter(row["verdict"] for row in rows)
     print(f"{'all':18} {len(rows):5} cases: " + ", ".join(f"{n} {v}" for v, n in total.most_common()))
     plain = plain_cases()

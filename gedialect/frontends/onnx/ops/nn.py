@@ -346,7 +346,7 @@ def resize(ctx: Context, node: Node) -> Value:
             roi = None if roi is None else _picked(ctx, roi, [*at, *(i + len(at) for i in at)])
     if transform == "align_corners" and "sizes" not in attrs and given["sizes"] is None:
         scales = attrs.get("scales")
-        _check_whole(ctx, x, attrs, ctx.need(given["scales"], "scales") if scales is None else scales)
+        _check_whole(ctx, x, attrs, ctx.need(given["scales"], "scales").tolist() if scales is None else scales)
     return ctx(
         "resize",
         x,

@@ -71,7 +71,11 @@ def test_multi_head_attention(form: str) -> None:
             inputs["s"] = floats(1, 4, 4, 6, seed=4)
             names += ["", "", "s"]
         case "past":
-            inputs |= {"v": floats(2, 6, 16, seed=2), "pk": floats(2, 4, 3, 4, seed=5), "pv": floats(2, 4, 3, 4, seed=6)}
+            inputs |= {
+                "v": floats(2, 6, 16, seed=2),
+                "pk": floats(2, 4, 3, 4, seed=5),
+                "pv": floats(2, 4, 3, 4, seed=6),
+            }
             names += ["", "", "", "pk", "pv"]
             outputs = ["y", "nk", "nv"]
         case _:
