@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from gedialect.errors import EXIT_ERROR, GeError, UsageError
@@ -125,6 +125,37 @@ def _print_error(error: GeError) -> None:
 
         traceback.print_exception(error, file=sys.stderr)
     print(error, file=sys.stderr)
+
+
+def check_files(prog: str, outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> None:
+    """UsageError if a file is both written and read, or written twice; GE1012 if one cannot be written.
+
+    Keys say what a file is ("-o", "the model"); None is a file that is not asked for.
+    """
+    from gedialect.binary.output import check_output
+
+    written: dict[str, str] = {}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        others = {**written, **{what: name for what, name in inputs.items() if name is not None}}
+        for what, name in others.items():
+            if _same_file(path, name):
+                raise UsageError(
+                    f"{option} and {what} are the same file: {path}", where=prog, hint="give the output another name"
+                )
+        check_output(path)
+        written[option] = path
+
+
+def _same_file(a: str, b: str) -> bool:
+    """Whether two paths lead to one regular file, existing or not."""
+    try:
+        if not os.path.isfile(a) and os.path.exists(a):
+            return False
+        return os.path.samefile(a, b)
+    except (OSError, ValueError):
+        return os.path.realpath(a) == os.path.realpath(b)
 
 
 def open_error(path: str, error: OSError) -> GeError:

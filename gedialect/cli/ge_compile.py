@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
 
 from gedialect.binary.output import atomic_output
-from gedialect.cli.common import ArgumentParser, run
+from gedialect.cli.common import ArgumentParser, check_files, run
 from gedialect.cli.rule_options import add_rules_option
 from gedialect.cli.switch_options import add_switch_options, switches_of
 from gedialect.errors import GeError, UnsupportedError, UsageError
@@ -63,9 +64,13 @@ def _compile(options: argparse.Namespace) -> None:
             where=options.model,
             hint=f"{PROG} reads {', '.join(KINDS)} and .mlir files",
         )
+    rules_read = {f"the rules {os.path.basename(f)}": f for f in options.rules}
+    read = {"the model": options.model, "--fusion-switch-file": options.fusion_switch_file, **rules_read}
+    check_files(PROG, _outputs(options), read)
     from gedialect import api
     from gedialect.api.compiler import decide
     from gedialect.api.fusion_report import FusionLog
+    from gedialect.cli.ge_import import weight_inputs
     from gedialect.cli.progress import steps
     from gedialect.cli.rule_options import load_all
     from gedialect.ir.input_shapes import parse_input_shapes
@@ -116,27 +121,40 @@ def _compile(options: argparse.Namespace) -> None:
         from gedialect.runtime.profiler import summary
 
         print(summary(executable.timing()))
-    match options.emit:
-        case "ge":
-            from gedialect.cli.ge_import import write_module
+    outputs = _outputs(options)
+    check_files(PROG, outputs, weight_inputs(module))
+    with contextlib.ExitStack() as files:
+        # all are made before any takes its place, so that a report that cannot be written leaves no OM
+        if options.emit == "ge":
+            from gedialect.cli.ge_import import add_module
 
-            write_module(module, options.output)
-        case "npu":
+            add_module(files, module, options.output, PROG)
+            del outputs["-o"]
+        names = {o: files.enter_context(atomic_output(p)) for o, p in outputs.items() if p is not None}
+        if options.emit == "om":
+            assert executable is not None
+            executable.save(names["-o"])
+        elif options.emit == "npu":
             from gedialect.cli.ge_import import print_module
             from gedialect.targets import load_target
             from lowering.transforms.lower_kernels import kernels_module
 
-            with atomic_output(options.output) as name, open(name, "w", encoding="utf-8") as out:
+            with open(names["-o"], "w", encoding="utf-8") as out:
                 print_module(kernels_module(module, load_target(options.target)), out)
-        case _:
-            assert executable is not None
-            executable.save(options.output)
-    if log is not None and options.fusion_report is not None:
-        with atomic_output(options.fusion_report) as name, open(name, "w", encoding="utf-8") as out:
-            out.write(log.json() + "\n")
-    if options.report is not None and executable is not None:
-        with atomic_output(options.report) as name, open(name, "w", encoding="utf-8") as out:
-            out.write(executable.report.json() + "\n")
+        if log is not None:
+            _write(names["--fusion-report"], log.json() + "\n")
+        if options.report is not None and executable is not None:
+            _write(names["--report"], executable.report.json() + "\n")
+
+
+def _outputs(options: argparse.Namespace) -> dict[str, str | None]:
+    """The files to write, by option; None for those not asked for."""
+    return {"-o": options.output, "--report": options.report, "--fusion-report": options.fusion_report}
+
+
+def _write(name: str, text: str) -> None:
+    with open(name, "w", encoding="utf-8") as out:
+        out.write(text)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

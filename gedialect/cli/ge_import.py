@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gedialect.binary.output import atomic_output
-from gedialect.cli.common import ArgumentParser, run
+from gedialect.cli.common import ArgumentParser, check_files, run
 from gedialect.errors import UsageError
 from gedialect.frontends import KINDS
 
@@ -43,6 +43,7 @@ def command(arguments: Sequence[str]) -> int:
             where=options.model,
             hint=f"{PROG} reads {', '.join(KINDS)} files",
         )
+    check_files(PROG, {"-o": options.output}, {"the model": options.model})
     from gedialect.ir.input_shapes import parse_input_shapes
 
     shapes = None if options.input_shape is None else parse_input_shapes(options.input_shape)
@@ -57,23 +58,40 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def write_module(module: ModuleOp, path: str) -> None:
-    """Write ``module`` as text to ``path``, naming weight files as seen from there; nothing is left on an error.
+    """Write ``module`` as text to ``path``; nothing is left on an error. See ``add_module``."""
+    with contextlib.ExitStack() as files:
+        add_module(files, module, path, PROG)
 
-    Weights that exist in memory only go to a file beside it, ``FILE.weights.bin`` for ``FILE.mlir``.
+
+def add_module(files: contextlib.ExitStack, module: ModuleOp, path: str, prog: str) -> None:
+    """Write ``module`` as text that appears at ``path`` when ``files`` closes, naming weight files as seen from there.
+
+    Weights that exist in memory only go to a file beside it, ``FILE.weights.bin`` for ``FILE.mlir``. UsageError if
+    either is a file that the module's weights are read from.
     """
     from gedialect.frontends import weight_files
 
     weights = path.removesuffix(".mlir") + ".weights.bin"
+    outputs: dict[str, str | None] = {"-o": path}
+    if weight_files.has_memory_weights(module):
+        outputs["the file of weights beside it"] = weights
+    check_files(prog, outputs, weight_inputs(module))
     folder = os.path.dirname(os.path.abspath(path))
-    with contextlib.ExitStack() as files:
-        text = files.enter_context(atomic_output(path))
-        if weight_files.has_memory_weights(module):
-            name = files.enter_context(atomic_output(weights))
-            with open(name, "wb") as data:
-                weight_files.write_memory_weights(module, data, os.path.abspath(weights))
-        weight_files.rename_weights(module, lambda name: name_from(name, folder))
-        with open(text, "w", encoding="utf-8") as out:
-            print_module(module, out)
+    text = files.enter_context(atomic_output(path))
+    if weight_files.has_memory_weights(module):
+        name = files.enter_context(atomic_output(weights))
+        with open(name, "wb") as data:
+            weight_files.write_memory_weights(module, data, os.path.abspath(weights))
+    weight_files.rename_weights(module, lambda name: name_from(name, folder))
+    with open(text, "w", encoding="utf-8") as out:
+        print_module(module, out)
+
+
+def weight_inputs(module: ModuleOp) -> dict[str, str]:
+    """The files that weights are read from, for ``check_files``."""
+    from gedialect.frontends import weight_files
+
+    return {f"the weights {os.path.basename(f)}": f for f in weight_files.files_of(module)}
 
 
 def name_from(name: str, folder: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from gedialect.binary.output import atomic_output
-from gedialect.cli.common import ArgumentParser, run
+from gedialect.cli.common import ArgumentParser, check_files, run
 from gedialect.errors import EXIT_CHECK_FAILED, GeError, UsageError
 
 if TYPE_CHECKING:
@@ -54,6 +54,11 @@ def _run(options: argparse.Namespace) -> int:
     reference = options.reference or (options.model if extension == ".onnx" else None)
     if options.check == "onnxruntime" and reference is None:
         raise UsageError("--check onnxruntime needs the source model", where=PROG, hint="give --model M.onnx")
+    check_files(
+        PROG,
+        {"--outputs": options.outputs, "--trace": options.trace},
+        {"--inputs": options.inputs, "the model": options.model, "--model": options.reference},
+    )
     arrays = _load(options.inputs)
     inputs = {k.removeprefix("in:"): v for k, v in arrays.items() if not k.startswith("out:")}
     outputs, precision = _execute(options, extension, inputs)

@@ -21,7 +21,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from gedialect.binary.output import atomic_output
 from gedialect.cli import pass_list
-from gedialect.cli.common import explain, internal_error, open_error, usage_error, version_line
+from gedialect.cli.common import check_files, explain, internal_error, open_error, usage_error, version_line
 from gedialect.cli.expected import expectations, mismatches
 from gedialect.cli.instrument import Dumps, Instrument
 from gedialect.cli.rule_options import add_rule_options, alone, load_all, without_model
@@ -217,6 +217,13 @@ class GeOptMain(xDSLOptMain):
             print(",".join(str(step) for step in self.steps))
             return EXIT_OK
         chunks, extension = self.prepare_input()
+        if not self._is_text(extension):  # weights stay in a model file; text is read to its end before it is replaced
+            try:
+                check_files(PROG, {"-o": self._output}, {"the model": self.args.input_file})
+            except GeError:
+                for chunk, _ in chunks:
+                    chunk.close()
+                raise
         results: list[str] = []
         wrong: list[str] = []
         for chunk, offset in chunks:
@@ -432,12 +439,16 @@ class GeOptMain(xDSLOptMain):
             line += part.count(b"\n")
         return chunks, extension
 
+    @property
+    def _output(self) -> str | None:
+        return None if self.args.output_file in (None, "-") else self.args.output_file
+
     def _write(self, text: str) -> None:
-        if self.args.output_file in (None, "-"):
+        if self._output is None:
             sys.stdout.write(text)
             sys.stdout.flush()
             return
-        with atomic_output(self.args.output_file) as name, open(name, "w", encoding="utf-8") as handle:
+        with atomic_output(self._output) as name, open(name, "w", encoding="utf-8") as handle:
             handle.write(text)
 
 

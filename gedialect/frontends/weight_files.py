@@ -44,3 +44,9 @@ def write_memory_weights(module: ModuleOp, out: BinaryIO, name: str) -> None:
             places[value] = WeightAttr.get(name, out.tell(), value.length.data)
             out.write(STORE.span(value.file.data, value.offset.data, value.length.data))
         op.value = places[value]
+
+
+def files_of(module: ModuleOp) -> list[str]:
+    """Paths of the files that weights are read from, each once."""
+    files = dict.fromkeys(value.file.data for _, value in _weights(module))
+    return [STORE.path(f) for f in files if not f.startswith(MEMORY)]
