@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -271,12 +272,16 @@ class _Generator:
 
     def _mmad(self, views: Views, e: list[str], a: dict[str, Any]) -> str:
         shape = views[0].shape
+        # f32 products are summed in f64 and rounded once a step: BLAS sums in an order that depends on a tile's size
+        # and on where in it an element stands, and equal rows would differ
+        exact = views[1].dtype.name == "f32"
+        matmul = self.constant(partial(np.matmul, dtype=np.float64), ("matmul", "f64")) if exact else self.ufunc("matmul")
         if views[0].dtype.name == "f32" and a["init"]:
-            product = f"{self.ufunc('matmul')}({e[1]}, {e[2]}, out={e[0]})"
+            product = f"{matmul}({e[1]}, {e[2]}, out={e[0]})"
             return product if len(e) < 4 else f"{product}; {self.ufunc('add')}({e[0]}, {e[3]}, out={e[0]})"
         scratch = self.constant(np.empty(shape, np.float32), ("scratch", shape))
         if views[0].dtype.name == "f32":
-            product = f"{self.ufunc('matmul')}({e[1]}, {e[2]}, out={scratch})"
+            product = f"{matmul}({e[1]}, {e[2]}, out={scratch})"
             return f"{product}; {self.ufunc('add')}({e[0]}, {scratch}, out={e[0]})"
         bias = e[3] if len(e) > 3 else "None"
         return f"S.mmad({e[0]}, {e[1]}, {e[2]}, {bias}, {a['init']}, {scratch})"
