@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from gedialect.analysis.graph import graph_function
-from gedialect.api.executable import Executable
+from gedialect.api.executable import Executable, by_name
 from gedialect.api.linked import linkable
 from gedialect.api.report import Report
 from gedialect.api.segments import Chain, Compile, Stage
@@ -90,12 +90,17 @@ class ChainExecutable:
 
     def run(self, inputs: Mapping[str, Any] | Sequence[Any], *, sanitize: bool = False) -> dict[str, Any]:
         """As ``Executable.run``; sequences are lists of arrays, missing optional values None."""
-        values: list[Any] = [_as_value(v) for v in bind_inputs(self._function, inputs)]
+        given = by_name(inputs, self.input_names)
+        values: list[Any] = [_as_value(v) for v in bind_inputs(self._function, given)]
         self._chain.sanitize = sanitize
         self._chain.visited = []
         results = self._chain.run(self._chain.root(self._module, values), values)
         self._ran = True
         return {n: _own(r, values) for n, r in zip(self.output_names, results, strict=True)}
+
+    def check(self, inputs: Mapping[str, Any]) -> None:
+        """As ``Executable.check``."""
+        bind_inputs(self._function, inputs)
 
     def timing(self) -> Timing:
         """GE1014: parts are timed apart, ``parts`` has them."""

@@ -15,7 +15,7 @@ from gedialect.errors import GeError
 from gedialect.runtime.loader import LoadedModel, load_om
 from gedialect.runtime.loader import load as load_file
 from gedialect.runtime.profiler import Timing, time_model
-from gedialect.runtime.session import Session
+from gedialect.runtime.session import Session, bind
 from gedialect.targets import load_target
 
 if TYPE_CHECKING:
@@ -54,9 +54,14 @@ class Executable:
 
         ``inputs`` is a dict by name or a list in order; ``sanitize`` checks every kernel while it runs.
         """
+        inputs = {n: as_array(n, v) for n, v in by_name(inputs, self.input_names).items()}
         if sanitize not in self._session:
             self._session[sanitize] = Session(self._model, sanitize=sanitize)
         return self._session[sanitize].run(inputs)
+
+    def check(self, inputs: Mapping[str, Any]) -> None:
+        """GE1004 unless ``run`` would take these inputs."""
+        bind(self._model.inputs, inputs)
 
     def timing(self) -> Timing:
         """Predicted time of one run, task by task, on the target the model was compiled for."""
@@ -105,12 +110,9 @@ class ShapedExecutable:
 
     def run(self, inputs: Mapping[str, Any] | Sequence[Any], *, sanitize: bool = False) -> dict[str, Array]:
         """As ``Executable.run``; compiles for the shapes of ``inputs`` unless that was done before."""
-        if not isinstance(inputs, Mapping):
-            if len(inputs) != len(self._names):
-                raise GeError(f"{len(self._names)} inputs are needed, got {len(inputs)}", code="GE1004")
-            inputs = dict(zip(self._names, inputs, strict=True))
+        inputs = by_name(inputs, self._names)
         tensors = {n: v for n, v in inputs.items() if v is not None and not isinstance(v, list)}
-        shapes = {name: tuple(np.asarray(value).shape) for name, value in tensors.items()}
+        shapes = {name: tuple(as_array(name, value).shape) for name, value in tensors.items()}
         key = tuple(shapes.get(name, ()) for name in self._names)
         found = self._variants.pop(key, None)
         if found is None:
@@ -120,6 +122,11 @@ class ShapedExecutable:
         self._variants[key] = found
         self._last = found
         return found.run(inputs, sanitize=sanitize)
+
+    def check(self, inputs: Mapping[str, Any]) -> None:
+        """GE1004 unless all inputs are there; whether they fit the model is seen when it is compiled for them."""
+        if set(inputs) != set(self._names):
+            raise GeError(f"the inputs are {', '.join(self._names)}; got {', '.join(inputs)}", code="GE1004")
 
     def timing(self) -> Timing:
         """As ``Executable.timing``, of the variant run last; GE1014 before the first run."""
@@ -132,6 +139,30 @@ class ShapedExecutable:
         raise GeError(
             "cannot save: the input sizes are unknown", code="GE1014", where=os.fspath(path), hint=self._missing
         )
+
+
+def by_name(inputs: Mapping[str, Any] | Sequence[Any], names: Sequence[str]) -> Mapping[str, Any]:
+    """Inputs given in order, by name; GE1004 for anything but a dict by name or as many values as there are names."""
+    if isinstance(inputs, Mapping):
+        return inputs
+    if isinstance(inputs, str | bytes) or not hasattr(inputs, "__iter__"):  # what callers give may be anything
+        raise GeError(
+            f"inputs are a dict by name or a list in order, not {type(inputs).__name__}",
+            code="GE1004",
+            hint=f"the inputs are {', '.join(names) or 'none'}",
+        )
+    found = list(inputs)
+    if len(found) != len(names):
+        raise GeError(f"{len(names)} inputs are needed, got {len(found)}", code="GE1004")
+    return dict(zip(names, found, strict=True))
+
+
+def as_array(name: str, value: Any) -> Array:
+    """The value as an array; GE1004 if it is none."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise GeError(f"input {name} is no array: {error}", code="GE1004") from None
 
 
 def load(path: str | os.PathLike[str]) -> Executable | ChainExecutable:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from gedialect.binary.output import atomic_output
@@ -14,7 +15,10 @@ from gedialect.cli.common import ArgumentParser, check_files, run
 from gedialect.errors import EXIT_CHECK_FAILED, GeError, UsageError
 
 if TYPE_CHECKING:
+    from gedialect.cli.arrays import Inputs
     from gedialect.runtime.profiler import Timing
+
+Arrays = Mapping[str, Any]
 
 PROG = "ge-run"
 EXAMPLE = """\
@@ -59,64 +63,69 @@ def _run(options: argparse.Namespace) -> int:
         {"--outputs": options.outputs, "--trace": options.trace},
         {"--inputs": options.inputs, "the model": options.model, "--model": options.reference},
     )
-    arrays = _load(options.inputs)
-    inputs = {k.removeprefix("in:"): v for k, v in arrays.items() if not k.startswith("out:")}
-    outputs, precision = _execute(options, extension, inputs)
+    from gedialect.cli.arrays import ArrayFile, Inputs
+
+    arrays = ArrayFile(options.inputs)
+    wanted = {k.removeprefix("out:"): k for k in arrays.headers if k.startswith("out:")}
+    if options.check == "npz" and not wanted:
+        raise GeError("the file holds no out:NAME arrays", code="GE1004", where=options.inputs)
+    inputs, outputs, precision = _execute(options, extension, Inputs(arrays))
     for name, value in outputs.items():
         print(f"{name}: {value.dtype}{list(value.shape)}")
-    if options.outputs is not None:
-        import numpy as np
+    import numpy as np
 
+    if options.outputs is not None:
         with atomic_output(options.outputs) as name, open(name, "wb") as out:
             np.savez(out, **outputs)
     if options.check is None:
         return 0
     if options.check == "npz":
-        expected = {k.removeprefix("out:"): v for k, v in arrays.items() if k.startswith("out:")}
-        if not expected:
-            raise GeError("the file holds no out:NAME arrays", code="GE1004", where=options.inputs)
+        nothing = np.zeros(())
+        expected = {n: arrays.read_like(k, np.asarray(outputs.get(n, nothing))) for n, k in wanted.items()}
     else:
         assert reference is not None
         expected = run_onnxruntime(reference, inputs)
     return _compare(outputs, expected, {**TOLERANCE, "f32": TOLERANCE["f16"]} if precision == "fp16" else TOLERANCE)
 
 
-def _load(path: str) -> dict[str, Any]:
-    import zipfile
+def _execute(options: argparse.Namespace, extension: str, given: Inputs) -> tuple[Arrays, Arrays, str]:
+    """The inputs, the outputs, and the precision they were computed with.
 
-    import numpy as np
-
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {k: file[k] for k in file.files}
-    except OSError as error:
-        raise GeError(f"cannot read: {error.strerror or error}", code="GE1002", where=path) from None
-    except (ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise GeError(f"not an .npz file: {error}", code="GE1003", where=path) from None
-
-
-def _execute(options: argparse.Namespace, extension: str, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """The outputs, and the precision they were computed with."""
-    from gedialect import api
-
-    if extension == ".mlir":
-        from gedialect import interpreter
-
-        if options.time or options.trace is not None:
-            print(f"{PROG}: text runs in the interpreter, which has no time: compile it first", file=sys.stderr)
-        return interpreter.run(api.import_source(options.model), inputs), "origin"
+    Types and shapes of the arrays are checked before their data is read.
+    """
+    from gedialect import api, interpreter
+    from gedialect.analysis.graph import graph_function
     from gedialect.cli.progress import steps
 
-    with steps(f"running {os.path.basename(options.model)}"):
+    with steps(f"running {os.path.basename(options.model)}"), _placed(options.model, given.file.path):
         if extension == ".om":
             executable = api.load(options.model)
+            executable.check(given.stand_ins())
+            inputs = given.read()
         else:
-            shapes = {k: tuple(v.shape) for k, v in inputs.items()}
-            executable = api.compile(options.model, input_shapes=shapes)
+            stand_ins = given.stand_ins()
+            shapes = None if extension == ".mlir" else given.shapes()
+            module = api.import_source(options.model, shapes)
+            interpreter.bind_inputs(graph_function(module), stand_ins)
+            inputs = given.read()
+            if extension == ".mlir":
+                return inputs, interpreter.run(module, inputs), "origin"
+            executable = api.compile(module)
         outputs = executable.run(inputs, sanitize=options.sanitize)
     if options.time or options.trace is not None:
         _timing(options, executable.timing())
-    return outputs, executable.report.precision
+    return inputs, outputs, executable.report.precision
+
+
+@contextlib.contextmanager
+def _placed(model: str, inputs: str) -> Generator[None]:
+    """Errors without a file are of the model; inputs that do not fit are the fault of their file."""
+    try:
+        yield
+    except GeError as error:
+        if error.code == "GE1004":
+            error.where = inputs
+        raise error.at(model) from error.__cause__
 
 
 def _timing(options: argparse.Namespace, timing: Timing) -> None:
