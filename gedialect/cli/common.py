@@ -6,12 +6,14 @@ Imports nothing heavy, so that ``--version`` and usage errors answer at once.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from gedialect.errors import EXIT_ERROR, GeError, UsageError
+from gedialect.cli.stdout import checked_stdout, discard
+from gedialect.errors import EXIT_ERROR, EXIT_OK, GeError, UsageError
 
 TRACEBACK_VARIABLE = "GEDIALECT_TRACEBACK"
 
@@ -74,23 +76,24 @@ def run(prog: str, command: Callable[[Sequence[str]], int | None], argv: Sequenc
     With ``GEDIALECT_TRACEBACK=1`` Python's traceback is printed as well.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
-    if wants_version(arguments):
-        print(version_line(prog))
-        return 0
     try:
-        if wants_explanation(arguments):
-            print(explain(arguments[1]))
-            return 0
-        return command(arguments) or 0
+        with checked_stdout(prog):
+            if wants_version(arguments):
+                print(version_line(prog))
+                return EXIT_OK
+            if wants_explanation(arguments):
+                print(explain(arguments[1]))
+                return EXIT_OK
+            return command(arguments) or EXIT_OK
     except GeError as error:
         _print_error(error.at(prog))
         return error.exit_code
     except BrokenPipeError:
         # The reader of our output is gone (``| head``): nothing to say, and Python must not say it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard(sys.stdout)
         return EXIT_ERROR
     except KeyboardInterrupt:
-        print(f"{prog}: interrupted", file=sys.stderr)
+        _tell(f"{prog}: interrupted")
         return 130
     except Exception as error:
         _print_error(internal_error(error, where=prog))
@@ -119,12 +122,23 @@ def internal_error(error: BaseException, *, where: str | None = None, doing: str
 
 
 def _print_error(error: GeError) -> None:
-    sys.stdout.flush()
     if os.environ.get(TRACEBACK_VARIABLE, "0") not in ("", "0"):
         import traceback
 
-        traceback.print_exception(error, file=sys.stderr)
-    print(error, file=sys.stderr)
+        _tell("".join(traceback.format_exception(error)).rstrip("\n"))
+    _tell(str(error))
+
+
+def _tell(text: str) -> None:
+    """A line on stderr, unless it is closed or full: there is nowhere left to say so."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stdout.flush()
+    if sys.stderr is None:
+        return
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        discard(sys.stderr)
 
 
 def check_files(prog: str, outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> None:
