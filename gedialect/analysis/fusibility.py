@@ -10,15 +10,18 @@ from xdsl.ir import Operation, SSAValue
 
 from gedialect.analysis.primitives import instruction, profile_of
 from gedialect.binary import isa
+from gedialect.binary.kernel import MAX_RANK
 from gedialect.dialects.ge.base import FusionClass, GeOp
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.shapes import broadcast
 from gedialect.errors import GeError
-from gedialect.ir.access import Access
+from gedialect.ir.access import Access, collapse
 from gedialect.ir.spec import spec_of
 
 MAX_OPS = 160
 """Primitive ops of one vector kernel: beyond it code size and buffers outgrow the gain."""
+MIRRORED_AXES = 4
+"""Axes that pad may fill from the data: each triples the number of copies."""
 MAX_LOADS = 14
 """Operands of one vector kernel: each needs double-buffered room in UB."""
 CUBE_DTYPES = frozenset(("f32", "f16", "bf16"))
@@ -126,7 +129,10 @@ def strided_results(op: Operation, operand: Access) -> tuple[Access, ...] | None
     if not isinstance(op, GeOp) or len(op.operands) != 1:
         return None
     whole = operand.reshape(spec_of(op.operands[0].type).shape)  # an access may have split axes
-    return None if whole is None else type(op).strided(op.attrs(), whole)
+    results = None if whole is None else type(op).strided(op.attrs(), whole)
+    if results is None or any(len(collapse([Access.contiguous(a.shape), a])) > MAX_RANK for a in results):
+        return None
+    return results
 
 
 def _line_fits(op: GeOp) -> bool:
@@ -185,6 +191,10 @@ def movement_fits(op: GeOp) -> bool:
             _, paddings, fill = op.single_operands()
             attrs = op.attrs()
             known = paddings is None and min(attrs.paddings, default=0) >= 0
+            rank = specs[0].rank
+            padded = known and sum(any(attrs.paddings[i::rank]) for i in range(rank))
+            if known and attrs.mode != "constant" and padded > MIRRORED_AXES:
+                return False
             return known and (fill is None or attrs.mode != "constant" or isinstance(fill.owner, ConstantOp))
         case _:
             pass

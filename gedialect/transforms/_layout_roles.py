@@ -26,6 +26,11 @@ PLAIN, LAST = 0, 1
 LAST_OF = dict(zip(CHANNELS_FIRST, CHANNELS_LAST, strict=True))
 
 
+def reshaped(b: GeBuilder, x: SSAValue, shape: Sequence[int]) -> SSAValue:
+    """``ge.reshape``; a size of 0 is meant as such, not as a copy of the operand's."""
+    return b.reshape(x, shape=shape, allowzero=True if 0 in shape else None)
+
+
 def to_last(rank: int) -> tuple[int, ...]:
     """The permutation from plain to last: axis i of the last form is this axis of the plain one."""
     return (0, *range(2, rank), 1)
@@ -296,7 +301,7 @@ def _reduction(op: GeOp) -> Role:
             properties |= changes
         result = b.create(type(op), groups, properties).results[0]
         want = permuted(y, to_last(y.rank)) if out == LAST else y
-        return [result if spec_of(result.type).shape == want.shape else b.reshape(result, shape=want.shape)]
+        return [result if spec_of(result.type).shape == want.shape else reshaped(b, result, want.shape)]
 
     return Role(found, {0}, {0} if y.rank >= 3 else set(), rewrite=rewrite)
 
@@ -339,7 +344,7 @@ def _reshaping(op: GeOp, shape: Sequence[int]) -> Role:
         want = permuted(y, to_last(y.rank)).shape if out == LAST else y.shape
         if spec_of(groups[0].type).shape == want:
             return [groups[0]]
-        return [b.reshape(groups[0], shape=want)]
+        return [reshaped(b, groups[0], want)]
 
     return Role(link, {0} if x.rank >= 3 else set(), {0} if y.rank >= 3 else set(), rewrite=rewrite)
 
@@ -383,10 +388,10 @@ def _channel_shuffle(op: GeOp) -> Role | None:
 
     def rewrite(b: GeBuilder, groups: Sequence[Any], into: int, out: int) -> Sequence[SSAValue]:
         if op is first:
-            return [b.reshape(groups[0], shape=[n, *spatial, *split.shape[1 : 1 + parts]])]
+            return [reshaped(b, groups[0], [n, *spatial, *split.shape[1 : 1 + parts]])]
         if op is middle:
             return [b.transpose(groups[0], perm=[*range(len(spatial) + 1), *swapped])]
-        return [b.reshape(groups[0], shape=permuted(x, to_last(x.rank)).shape)]
+        return [reshaped(b, groups[0], permuted(x, to_last(x.rank)).shape)]
 
     assert op in (first, middle, last)
     return Role(Link.TIED, {0}, {0}, group=first, rewrite=rewrite)

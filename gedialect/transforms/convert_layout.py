@@ -31,6 +31,7 @@ from gedialect.transforms._layout_roles import (
     estimate,
     keeps_order,
     permuted,
+    reshaped,
     role,
     to_last,
     to_plain,
@@ -282,7 +283,7 @@ class _Rewriter:
         if isinstance(owner, ConstantOp) and isinstance(owner.value, SplatAttr):
             return b.constant(owner.value, want)
         if spec.is_static and keeps_order(spec.shape, perm):
-            return value if want.shape == spec.shape else cast(SSAValue, b.reshape(value, shape=want.shape))
+            return value if want.shape == spec.shape else reshaped(b, value, want.shape)
         return cast(SSAValue, b.transpose(value, perm=perm))
 
     def _low(self, b: GeBuilder, value: SSAValue, rank: int) -> SSAValue:
@@ -297,6 +298,6 @@ class _Rewriter:
         if isinstance(owner, ConstantOp) and isinstance(owner.value, SplatAttr):
             return b.constant(owner.value, spec.with_shape(want))
         if spec.is_static and keeps_order(full.shape, to_last(rank)):
-            return value if tuple(want) == spec.shape else cast(SSAValue, b.reshape(value, shape=want))
+            return value if tuple(want) == spec.shape else reshaped(b, value, want)
         wide = b.unsqueeze(value, axes=list(range(rank - spec.rank)))
         return cast(SSAValue, b.transpose(wide, perm=to_last(rank)))
