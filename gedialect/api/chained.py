@@ -11,7 +11,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from gedialect.analysis.graph import graph_function
-from gedialect.api.executable import Executable, by_name
+from gedialect.api.arguments import by_name
+from gedialect.api.executable import Executable
 from gedialect.api.linked import linkable
 from gedialect.api.report import Report
 from gedialect.api.segments import Chain, Compile, Stage
@@ -91,7 +92,7 @@ class ChainExecutable:
     def run(self, inputs: Mapping[str, Any] | Sequence[Any], *, sanitize: bool = False) -> dict[str, Any]:
         """As ``Executable.run``; sequences are lists of arrays, missing optional values None."""
         given = by_name(inputs, self.input_names)
-        values: list[Any] = [_as_value(v) for v in bind_inputs(self._function, given)]
+        values: list[Any] = [_as_value(v) for v in self._bind(given)]
         self._chain.sanitize = sanitize
         self._chain.visited = []
         results = self._chain.run(self._chain.root(self._module, values), values)
@@ -100,7 +101,13 @@ class ChainExecutable:
 
     def check(self, inputs: Mapping[str, Any]) -> None:
         """As ``Executable.check``."""
-        bind_inputs(self._function, inputs)
+        self._bind(inputs)
+
+    def _bind(self, inputs: Mapping[str, Any]) -> list[Any]:
+        try:
+            return bind_inputs(self._function, inputs)
+        except (TypeError, ValueError) as error:  # numpy, of lists that are no arrays
+            raise GeError(f"an input is no array: {error}", code="GE1004") from None
 
     def timing(self) -> Timing:
         """GE1014: parts are timed apart, ``parts`` has them."""

@@ -12,6 +12,7 @@ from xdsl.utils.arg_spec import parse_pipeline
 from gedialect.analysis.graph import graph_function
 from gedialect.analysis.opcount import count_ops
 from gedialect.analysis.sizes import check_sizes
+from gedialect.api.arguments import check_model, check_options, checked_shapes
 from gedialect.api.chained import ChainExecutable, late_ops, unsaveable
 from gedialect.api.executable import Executable, ShapedExecutable
 from gedialect.api.fusion_report import FusionLog
@@ -66,6 +67,9 @@ def compile(
     ``gedialect.switches``. ``fusion_report`` is a file for what fused and what it saved, as JSON.
     Raises ``GeError``: GE10xx for a bad model or option, ``UnsupportedError`` with every op that is missing.
     """
+    check_options(
+        target, max_fusion_ops, options, rules=rules, disable=disable, enable=enable, fusion_modes=fusion_modes
+    )
     modes = None if fusion_modes is None else tuple(fusion_modes)
     switches = Switches(tuple(disable), tuple(enable), modes, max_fusion_ops, strict_numerics)
     if options:
@@ -154,16 +158,21 @@ def load_rules(rules: Sequence[str | os.PathLike[str] | Rule]) -> tuple[Rule, ..
 def import_source(
     model: str | os.PathLike[str] | onnx.ModelProto | ModuleOp, input_shapes: Shapes | None = None
 ) -> ModuleOp:
-    """The ge module of a model file, text file, ``onnx.ModelProto`` or module (which is not changed)."""
+    """The ge module of a model file, text file, ``onnx.ModelProto`` or module (which is not changed).
+
+    UsageError GE1013 for a model, GE1001 for shapes of another kind.
+    """
+    input_shapes = checked_shapes(input_shapes)
     if isinstance(model, ModuleOp):
         return _specialized(model.clone(), input_shapes)
     if isinstance(model, str | os.PathLike):
-        path = os.fspath(model)
+        path = os.fsdecode(model)
         if path.endswith(".mlir"):
             return _specialized(parse_file(path), input_shapes)
         from gedialect.frontends import import_model
 
         return import_model(path, input_shapes=input_shapes)
+    check_model(model)
     from gedialect.frontends.onnx import import_model as import_onnx
 
     return import_onnx(model, input_shapes=input_shapes)

@@ -7,9 +7,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
+from gedialect.api.arguments import as_array, by_name
 from gedialect.api.report import Report
 from gedialect.errors import GeError
 from gedialect.runtime.loader import LoadedModel, load_om
@@ -139,30 +139,6 @@ class ShapedExecutable:
         raise GeError(
             "cannot save: the input sizes are unknown", code="GE1014", where=os.fspath(path), hint=self._missing
         )
-
-
-def by_name(inputs: Mapping[str, Any] | Sequence[Any], names: Sequence[str]) -> Mapping[str, Any]:
-    """Inputs given in order, by name; GE1004 for anything but a dict by name or as many values as there are names."""
-    if isinstance(inputs, Mapping):
-        return inputs
-    if isinstance(inputs, str | bytes) or not hasattr(inputs, "__iter__"):  # what callers give may be anything
-        raise GeError(
-            f"inputs are a dict by name or a list in order, not {type(inputs).__name__}",
-            code="GE1004",
-            hint=f"the inputs are {', '.join(names) or 'none'}",
-        )
-    found = list(inputs)
-    if len(found) != len(names):
-        raise GeError(f"{len(names)} inputs are needed, got {len(found)}", code="GE1004")
-    return dict(zip(names, found, strict=True))
-
-
-def as_array(name: str, value: Any) -> Array:
-    """The value as an array; GE1004 if it is none."""
-    try:
-        return np.asarray(value)
-    except (TypeError, ValueError) as error:
-        raise GeError(f"input {name} is no array: {error}", code="GE1004") from None
 
 
 def load(path: str | os.PathLike[str]) -> Executable | ChainExecutable:
