@@ -12,6 +12,10 @@ EXIT_USAGE = 2
 EXIT_CHECK_FAILED = 3
 
 
+_INSIDE = ("node ", "input ", "constant ", "kernel ", "task ", "TASK_INFO, ")
+"""How places begin that say what of a file is meant but not which file."""
+
+
 class GeError(Exception):
     """An error in the user's input, options or model.
 
@@ -38,9 +42,11 @@ class GeError(Exception):
         self.details = details
 
     def at(self, where: str) -> GeError:
-        """The same error, placed at ``where`` unless it already has a place."""
+        """The same error, placed at ``where`` unless it already has a place; a place inside a file gets its name."""
         if self.where is None:
             self.where = where
+        elif self.where.startswith(_INSIDE) and not where.startswith(_INSIDE):
+            self.where = f"{where}: {self.where}"
         return self
 
     def __str__(self) -> str:

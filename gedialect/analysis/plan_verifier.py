@@ -155,7 +155,9 @@ def _storages(block: Block) -> list[_Storage]:
                 raise op_error(op, f"{entry} is no #ge.place", code=MALFORMED)
             spec = spec_of(result.type)
             if not spec.is_static:
-                raise op_error(op, f"{value_text(result)} has the unknown size {spec}", code=MALFORMED)
+                message = f"{value_text(result)} has the unknown size {spec}; plans are for known sizes"
+                hint = "fix the sizes of the inputs with --input-shape"
+                raise op_error(op, message, code="GE1014", hint=hint)
             size = spec.nbytes
             found.append(_Storage(result, op, entry, size, position, last_read.get(result, position)))
     return found

@@ -22,7 +22,8 @@ def check_options(target: object, max_fusion_ops: object, options: object, **lis
     _must(isinstance(target, str), "target", "the name of a chip", target)
     _must(isinstance(max_fusion_ops, int), "max_fusion_ops", "a number", max_fusion_ops)
     if options is not None:
-        _must(isinstance(options, Mapping) and _all(cast("object", options), str), "options", "a dict from names", options)
+        fits = isinstance(options, Mapping) and _all(cast("object", options), str)
+        _must(fits, "options", "a dict from names", cast("object", options))
     for name, value in lists.items():
         if value is None and name == "fusion_modes":
             continue

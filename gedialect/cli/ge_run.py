@@ -58,6 +58,16 @@ def _run(options: argparse.Namespace) -> int:
     reference = options.reference or (options.model if extension == ".onnx" else None)
     if options.check == "onnxruntime" and reference is None:
         raise UsageError("--check onnxruntime needs the source model", where=PROG, hint="give --model M.onnx")
+    if options.reference is not None and options.check != "onnxruntime":
+        raise UsageError("--model is for --check onnxruntime", where=PROG, hint="give both, or neither")
+    if extension == ".mlir":
+        given = {"--sanitize": options.sanitize, "--time": options.time, "--trace": options.trace is not None}
+        for option in (o for o, is_given in given.items() if is_given):
+            raise UsageError(
+                f"{option} is for compiled models, text runs in the interpreter",
+                where=PROG,
+                hint=f"ge-compile {options.model} -o FILE.om, then run that",
+            )
     check_files(
         PROG,
         {"--outputs": options.outputs, "--trace": options.trace},

@@ -25,7 +25,7 @@ from gedialect.cli.common import check_files, explain, internal_error, open_erro
 from gedialect.cli.expected import expectations, mismatches
 from gedialect.cli.instrument import Dumps, Instrument
 from gedialect.cli.rule_options import add_rule_options, alone, load_all, without_model
-from gedialect.cli.switch_options import add_switch_options, switches_of
+from gedialect.cli.switch_options import add_switch_options, switches_of, unused_switches
 from gedialect.errors import EXIT_ERROR, EXIT_OK, GeError, UsageError
 from gedialect.ir import registry, verifier
 from gedialect.ir.context import GeContext
@@ -150,6 +150,8 @@ class GeOptMain(xDSLOptMain):
             specs = pipeline(args.level, target=args.chip, switches=switches_of(args))
         if self.args.passes:
             specs.append(_without_spaces(self.args.passes))
+        if args.level is None and (unused := unused_switches(args)):
+            raise usage_error(PROG, f"{unused[0]} is for the passes of a level: give -O as well")
         self._rules(specs)
         self.pipeline_text = ",".join(specs)
         for name in [*args.print_ir_before, *args.print_ir_after]:
@@ -301,6 +303,7 @@ class GeOptMain(xDSLOptMain):
                 raise
             raise self._failure(error, out, data, extension, offset, quiet=found is not None) from error
         text = self.output_resulting_program(module)
+        text = text.rstrip("\n") + "\n" if text else text
         out.report(self.ctx)
         if self.rules is not None and self.rules.stats:
             sys.stderr.write(self.rules.statistics())
@@ -315,6 +318,14 @@ class GeOptMain(xDSLOptMain):
             self.positions = parser.positions(offset)
             folder = os.path.dirname(os.path.abspath(name)) if self.args.input_file else os.getcwd()
             self.weight_folder(folder)
+            if self.args.input_shape is not None:
+                from gedialect.ir.input_shapes import parse_input_shapes
+                from gedialect.transforms.specialize_shapes import specialize
+
+                try:
+                    specialize(module, parse_input_shapes(self.args.input_shape))
+                except GeError as error:
+                    raise error.at(name) from None
             return module
         try:
             with self._open(name) as handle:
@@ -371,11 +382,12 @@ class GeOptMain(xDSLOptMain):
         else:
             found = internal_error(error, where=self.get_input_name(), doing=doing)
         if step is not None and not quiet:
+            found.details = (*found.details, f"in {doing}")
+        if step is not None and not quiet and not isinstance(found, UsageError):
             from gedialect.cli.reproducer import write_reproducer
 
-            path = write_reproducer(self, out.running, found, data, extension, offset)
-            if path is not None:
-                found.details = (*found.details, f"in {doing}; reproducer: {path}")
+            note = write_reproducer(self, out.running, found, data, extension, offset)
+            found.details = (*found.details[:-1], f"in {doing}; {note}")
         return found
 
     def replay(self, count: int, data: bytes | None, extension: str, offset: int) -> str:

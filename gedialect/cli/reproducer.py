@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 
 
 def default_path() -> str:
-    """``ge-opt-reproducer.mlir`` in the temporary folder: a failure leaves no files beside the user's."""
-    return os.path.join(tempfile.gettempdir(), "ge-opt-reproducer.mlir")
+    """A new file in the temporary folder: a failure leaves no files beside the user's, nor over those of another."""
+    handle, path = tempfile.mkstemp(prefix="ge-opt-reproducer-", suffix=".mlir")
+    os.close(handle)
+    return path
 
 
 def write_reproducer(
     driver: GeOptMain, failing: int, error: GeError, data: bytes | None, extension: str, offset: int
-) -> str | None:
-    """Write the reproducer of pass number ``failing`` and return its path; None if it cannot be written.
+) -> str:
+    """Write the reproducer of pass number ``failing``; returns where it is, or why there is none, as a phrase.
 
     Nothing is kept for it while passes run: the passes before the failing one are run again on the input.
     """
@@ -31,10 +33,13 @@ def write_reproducer(
         left = driver.steps[failing:]
     except Exception:
         if data is None:
-            return None
+            return "no reproducer: the passes before it do not run again"
         text = data.decode("utf-8", "replace")
         left = driver.steps
-    path = driver.args.reproducer or default_path()
+    try:
+        path = driver.args.reproducer or default_path()
+    except OSError as problem:
+        return f"no reproducer: {problem.strerror or problem}"
     pipeline = ",".join(str(step) for step in left)
     lines = str(error).split("\n")
     rules = "".join(f" --rules {shlex.quote(os.path.abspath(f))}" for f in driver.args.rules)
@@ -42,6 +47,6 @@ def write_reproducer(
     try:
         with atomic_output(path) as name, open(name, "w", encoding="utf-8") as handle:
             handle.write("\n".join(header) + "\n" + text)
-    except GeError:
-        return None
-    return path
+    except GeError as problem:
+        return f"no reproducer: {path}: {problem.message}"
+    return f"reproducer: {path}"

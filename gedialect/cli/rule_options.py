@@ -42,9 +42,15 @@ def add_rule_options(parser: argparse.ArgumentParser) -> None:
         const="",
         help="prove the rules of a file (or all there are) on random instances, and stop; exit code 3 if one is wrong",
     )
-    add("--instances", metavar="N", type=int, default=12, help="instances of each form to prove (default 12)")
+    add("--instances", metavar="N", type=_positive, default=12, help="instances of each form to prove (default 12)")
     add("--dump-pdl", action="store_true", help="print the rules as PDL where PDL can say them, and stop")
     add("--dump-rules", action="store_true", help="print the rules in text form where it can say them, and stop")
+
+
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text} is no number above 0")
+    return int(text)
 
 
 def load_all(paths: Sequence[str]) -> tuple[Rule, ...]:

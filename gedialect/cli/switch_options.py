@@ -33,3 +33,17 @@ def switches_of(options: argparse.Namespace) -> Switches:
     disable = tuple(n for text in options.disable for n in text.split(",") if n)
     enable = tuple(n for text in options.enable for n in text.split(",") if n)
     return Switches(disable, enable, modes, options.max_fusion_ops, options.strict_numerics).over(found)
+
+
+def unused_switches(options: argparse.Namespace) -> list[str]:
+    """The options of ``add_switch_options`` that were given, for a run without the passes they are about."""
+    given = {
+        "--disable": options.disable,
+        "--enable": options.enable,
+        "--fusion-switch-file": options.fusion_switch_file is not None,
+        "--fusion-modes": options.fusion_modes is not None,
+        "--max-fusion-ops": options.max_fusion_ops,
+        "--strict-numerics": options.strict_numerics,
+        "--option": options.option,
+    }
+    return [name for name, value in given.items() if value]

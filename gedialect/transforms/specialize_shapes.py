@@ -12,7 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
-from gedialect.errors import GeError
+from gedialect.errors import GeError, UsageError
 from gedialect.ir.context import count
 from gedialect.ir.input_shapes import format_input_shapes, parse_input_shapes
 from gedialect.ir.spec import DYNAMIC, spec_of, tensor_type
@@ -55,7 +55,7 @@ def set_input_shapes(function: FuncOp, shapes: Mapping[str, Sequence[int]]) -> N
     names = [_name(a, i) for i, a in enumerate(attrs)]
     for name, given in shapes.items():
         if name not in names:
-            raise GeError(
+            raise UsageError(
                 f"the graph has no input {name!r}", code="GE1004", hint=f"its inputs are {', '.join(names) or 'none'}"
             )
         at = names.index(name)
