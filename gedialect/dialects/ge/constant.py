@@ -65,9 +65,7 @@ class ConstantOp(GeOp):
         else:
             parser.parse_punctuation(":")
             type_ = parser.parse_type()
-        return cls.create(
-            result_types=[type_], properties=properties, attributes={} if extra is None else extra.data
-        )
+        return cls.create(result_types=[type_], properties=properties, attributes={} if extra is None else extra.data)
 
     def verify_(self) -> None:
         spec = spec_of(self.y.type)

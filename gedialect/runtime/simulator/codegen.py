@@ -275,7 +275,9 @@ class _Generator:
         # f32 products are summed in f64 and rounded once a step: BLAS sums in an order that depends on a tile's size
         # and on where in it an element stands, and equal rows would differ
         exact = views[1].dtype.name == "f32"
-        matmul = self.constant(partial(np.matmul, dtype=np.float64), ("matmul", "f64")) if exact else self.ufunc("matmul")
+        matmul = (
+            self.constant(partial(np.matmul, dtype=np.float64), ("matmul", "f64")) if exact else self.ufunc("matmul")
+        )
         if views[0].dtype.name == "f32" and a["init"]:
             product = f"{matmul}({e[1]}, {e[2]}, out={e[0]})"
             return product if len(e) < 4 else f"{product}; {self.ufunc('add')}({e[0]}, {e[3]}, out={e[0]})"

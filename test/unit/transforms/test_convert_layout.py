@@ -98,7 +98,9 @@ def convert(module, *, all_last=True):
             assert op.attrs().data_format == "NHWC"
     once = transposes(module)
     ConvertLayoutPass().apply(GeContext(), module)
-    assert transposes(module) == once, "a second run moves nothing"  # a reshape may change sides of an op: both are free
+    assert transposes(module) == once, (
+        "a second run moves nothing"
+    )  # a reshape may change sides of an op: both are free
     return once
 
 

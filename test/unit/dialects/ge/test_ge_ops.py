@@ -78,7 +78,18 @@ def test_operands_stay_as_they_are(sample: Sample) -> None:
 
 
 def test_every_op_of_these_families_has_a_sample() -> None:
-    families = {"activation", "attention", "elementwise", "glu", "logic", "norm", "optimizer", "reduce", "search", "unary"}
+    families = {
+        "activation",
+        "attention",
+        "elementwise",
+        "glu",
+        "logic",
+        "norm",
+        "optimizer",
+        "reduce",
+        "search",
+        "unary",
+    }
     names = {c.name.removeprefix("ge.") for c in op_classes() if c.__module__.rsplit(".", 1)[1] in families}
     assert names == {s.op for s in SAMPLES}
 
