@@ -307,7 +307,6 @@ def compile_module(
             switches=switches,
             fusion_log=fusion_log,
         )
-        report.ops = count_ops(module)
         emitter = ModuleEmitter(module, load_target(target), name)
     if progress is not None:
         progress("emit")
@@ -370,6 +369,8 @@ def decide(
         name = pass_name(text)
         if name == "expand-ops" and late_ops(module):
             raise unsaveable(module)
+        if report is not None and name == "expand-ops":  # from here on ops are decided, no longer optimised
+            report.ops = count_ops(module)
         if progress is not None:
             progress(name)
         (spec,) = parse_pipeline(text)
