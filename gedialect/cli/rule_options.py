@@ -42,7 +42,7 @@ def add_rule_options(parser: argparse.ArgumentParser) -> None:
         const="",
         help="prove the rules of a file (or all there are) on random instances, and stop; exit code 3 if one is wrong",
     )
-    add("--instances", metavar="N", type=_positive, default=12, help="instances of each form to prove (default 12)")
+    add("--instances", metavar="N", type=_positive, default=24, help="instances of each form to prove (default 24)")
     add("--dump-pdl", action="store_true", help="print the rules as PDL where PDL can say them, and stop")
     add("--dump-rules", action="store_true", help="print the rules in text form where it can say them, and stop")
 

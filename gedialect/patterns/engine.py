@@ -283,7 +283,7 @@ class _Driver:
             if not isinstance(owner, Operation) or owner in new or owner in late or owner.parent is not self.block:
                 continue
             if self.order[owner] >= self.order[point]:
-                if not is_const(value):
+                if not is_const(value) or owner is point:
                     return None
                 late.add(owner)
                 todo += owner.operands

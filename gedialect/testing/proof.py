@@ -108,6 +108,7 @@ class _Instance:
         self.ops: dict[int, GeOp] = {}
         self.attrs: dict[str, Any] = {}
         self.inputs: list[Any] = []
+        self.constants: list[Any] = []
         outputs = [self.value(b) for b in variant.before]
         self.shapes = [spec_of(r.type).shape for op in self.block.ops for r in op.results]
         end = self.builder.insert(ReturnOp(*outputs))
@@ -259,7 +260,8 @@ class _Instance:
         if p.kind == "number":
             made = b.splat(own(s.rng) if own is not None else number(s), like, spec.shape)
         elif p.kind == "const" or s.chance(0.1):
-            made = b.array(values(s, spec, positive=positive, special=False))
+            self.constants.append(values(s, spec, positive=positive, special=False))
+            made = b.array(self.constants[-1])
         else:
             self.inputs.append(values(s, spec, positive=positive, special=self.special))
             made = self.block.insert_arg(tensor_type(spec), len(self.block.args))
@@ -340,7 +342,7 @@ def _compare(rules: RuleSet, rule: Rule, instance: _Instance) -> Counterexample 
         got = interpreter.run(copy, instance.inputs)
     except (GeError, ValueError, IndexError) as e:  # possible where sizes are unknown until then
         return wrong(f"the result does not run: {e}")
-    floor = CANCELLED * max((_largest(x) for x in instance.inputs), default=0.0)
+    floor = CANCELLED * max((_largest(x) for x in [*instance.inputs, *instance.constants]), default=0.0)
     for a, b in zip(expected.values(), got.values(), strict=True):
         if (reason := _difference(a, b, rule.exact, floor)) is not None:
             return wrong(reason, a, b)

@@ -84,13 +84,18 @@ class Sampler:
         return specs, {**_other_attrs(self, cls, attrs), **attrs, **fixed}
 
 
+NON_NEGATIVE = ("epsilon", "eps")
+"""Float attributes whose op has no meaning below zero: it would take the root of a negative number."""
+
+
 def _other_attrs(s: Sampler, cls: type[GeOp], have: Attributes) -> Attributes:
     found: Attributes = {}
     for name, definition in cls.get_irdl_definition().properties.items():
         if name in have or name == "operandSegmentSizes":
             continue
         if definition.constr == FLOAT:
-            found[name] = float(s.pick([0.125, 0.5, 1.0, 2.0]))
+            negative = [] if name in NON_NEGATIVE else [-0.5]
+            found[name] = float(s.pick([0.125, 0.5, 1.0, 2.0, *negative]))
     return found
 
 
@@ -393,9 +398,10 @@ def values(s: Sampler, spec: Spec, *, positive: bool, special: bool) -> Any:
         data = np.abs(data) + 0.25
     data = np.asarray(data).astype(dtype)
     if data.size and not positive:
-        for value in (0.0, -0.0, 1.0, *LANDMARKS, *((np.inf, -np.inf, np.nan) if special else ())):
-            if s.chance(0.2):
-                data.reshape(-1)[int(s.rng.integers(data.size))] = value
+        often = (-0.0, np.inf, -np.inf, np.nan) if special else ()  # what tells "bits" from "value", and those apart
+        chosen = [v for v in (0.0, -0.0, 1.0, *LANDMARKS) if s.chance(0.2)] + [v for v in often if s.chance(0.4)]
+        for value in chosen:
+            data.reshape(-1)[int(s.rng.integers(data.size))] = value
     return data
 
 

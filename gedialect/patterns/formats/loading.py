@@ -41,7 +41,9 @@ def load_rules(path: str | os.PathLike[str], refused: list[GeError] | None = Non
         if kind == ".rules":
             from gedialect.patterns.formats.text import parse_rules
 
-            return tuple(parse_rules(text, path, topic))
+            if not (rules := tuple(parse_rules(text, path, topic))):
+                raise GeError("the file defines no rule", code="GE1115", where=path, hint="docs/patterns.md shows how")
+            return rules
         if kind == ".json":
             from gedialect.patterns.formats.ge_json import parse_json
 
@@ -92,7 +94,7 @@ def _python_rules(full: str, path: str, topic: str, text: str) -> tuple[Rule, ..
         exec(code, module.__dict__)
     except GeError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         steps = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
         line = steps[-1].lineno if steps else 1
         message = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"

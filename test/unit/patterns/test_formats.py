@@ -376,6 +376,8 @@ def test_python_file_may_import_its_neighbours(tmp_path: Path):
         ("a.rules", b"\xff\xfe", "GE1102"),
         ("a.py", b"x = 1\n", "GE1115"),
         ("a.py", b"x = \x00\n", "GE1115"),
+        ("a.py", b"raise SystemExit(0)\n", "GE1115"),
+        ("a.rules", b"# nothing\n", "GE1115"),
         ("a.json", b"[]", "GE1115"),
         ("a.json", b'{"Rules": [1]}', "GE1115"),
         ("a.json", b'{"Rules": []}', "GE1115"),

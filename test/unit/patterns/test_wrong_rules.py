@@ -189,6 +189,19 @@ def hard_swish_as_swish(x):
     return x * ge.hard_sigmoid(x, alpha=1 / 6, beta=0.5), ge.swish(x, scale=1.0)
 
 
+@tolerance
+def slopes_multiply(x, a: attr, b: attr):
+    """Only for a > 0."""
+    inner = ge.leaky_relu(x, negative_slope=a)
+    return ge.leaky_relu(inner, negative_slope=b), ge.leaky_relu(x, negative_slope=lambda a, b: a * b)
+
+
+@tolerance
+def halves_swapped(x):
+    parts = ge.split(x, size_splits=[2, 2], split_dim=-1)
+    return (parts[0], parts[1]), (parts[1], parts[0])
+
+
 WRONG = [r for r in list(globals().values()) if isinstance(r, Rule)]
 
 
