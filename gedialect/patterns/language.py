@@ -347,6 +347,25 @@ def _check_attrs(cls: type[GeOp], attrs: Mapping[str, Any], place: str) -> None:
         if name not in names and name not in (REST, DTYPE):
             known = ", ".join(names) if names else "none"
             raise rule_error(f"{cls.name} has no attribute {name}", f"it has: {known}", where=place)
+    for name, value in attrs.items():
+        if name in names and not isinstance(value, AttrCapture | Pattern) and not callable(value):
+            _check_value(cls, name, value, place)
+
+
+def _check_value(cls: type[GeOp], name: str, value: Any, place: str) -> None:
+    """A written attribute has a value the op takes: it would never match otherwise, or fail far from the rule."""
+    from xdsl.irdl import VerificationContext
+    from xdsl.utils.exceptions import VerifyException
+
+    from gedialect.dialects.ge.base import to_attr
+
+    if value is None:
+        return
+    try:
+        attribute = to_attr(value, floats=name in cls.FLOAT_ATTRS)
+        cls.get_irdl_definition().properties[name].constr.verify(attribute, VerificationContext())
+    except (VerifyException, TypeError, ValueError, OverflowError):
+        raise rule_error(f"{cls.name} takes no {name} = {value!r}", "see docs/ops.md", where=place) from None
 
 
 def _close(mnemonic: str) -> str | None:

@@ -3,9 +3,9 @@
 // RUN: not ge-opt --verify-rules %S/Inputs/wrong.rules 2>&1 | filecheck %s --check-prefix=WRONG
 // RUN: not ge-opt --verify-rules %S/Inputs/unbound.rules 2>&1 | filecheck %s --check-prefix=BAD
 
-// CHECK:      ok square_of_neg bits 12 instances of 1 form
-// CHECK-NEXT: ok scaled_twice tolerance 12 instances of 1 form
-// CHECK-NEXT: 2 of 2 rules hold on 24 instances
+// CHECK:      ok square_of_neg value 24 instances of 1 form
+// CHECK-NEXT: ok scaled_twice tolerance 24 instances of 1 form
+// CHECK-NEXT: 2 of 2 rules hold on 48 instances
 // PDL: ok relu_of_abs tolerance 4 instances of 1 form
 // WRONG: ok good
 // WRONG: WRONG relu6_as_relu value

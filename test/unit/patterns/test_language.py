@@ -40,6 +40,12 @@ def wrong_attribute():
         return ge.softmax(x, axis=1), x
 
 
+def attribute_of_another_kind():
+    @rule()
+    def r(x):
+        return ge.leaky_relu(x, negative_slope="steep"), x
+
+
 def missing_attribute():
     @rule()
     def r(x):
@@ -115,6 +121,7 @@ MISTAKES = {
     unbound_right: "y on the right side of r is bound nowhere on the left",
     unused_left: "r does not use its parameter y",
     wrong_attribute: "ge.softmax has no attribute axis; it has: axes",
+    attribute_of_another_kind: "ge.leaky_relu takes no negative_slope = 'steep'",
     missing_attribute: "ge.softmax on the right side needs attribute axes",
     too_many_operands: "ge.relu takes 1 operands, not 2",
     too_few_operands: "ge.add needs 2 operands, not 1",
