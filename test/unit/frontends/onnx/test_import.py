@@ -14,7 +14,7 @@ from xdsl.dialects.func import FuncOp
 from gedialect.dialects.ge.attrs import WeightAttr
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.errors import UnsupportedError
-from gedialect.frontends.onnx import import_model
+from gedialect.frontends.onnx import import_model, registry
 from gedialect.frontends.onnx.registry import onnx_op
 from gedialect.frontends.onnx.wire import without_payload
 from gedialect.interpreter import input_names, output_names, run
@@ -310,7 +310,10 @@ def test_functions_of_onnx_that_depend_on_types():
     check(m, {"x": x, "t": labels})
 
 
-def test_a_converter_can_be_added():
+def test_a_converter_can_be_added(monkeypatch: pytest.MonkeyPatch):
+    known = {key: list(versions) for key, versions in registry._TABLE.items()}
+    monkeypatch.setattr(registry, "_TABLE", known)  # what is added must not outlive the test
+
     @onnx_op("Twice", domain="test.domain", since=2)
     def twice(ctx, n):
         return ctx("add", n.input(0), n.input(0))
