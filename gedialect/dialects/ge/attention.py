@@ -40,14 +40,15 @@ class AttentionOp(GeOp):
 
     Heads of key and value serve ``num_heads / num_key_value_heads`` heads of query each, in order. ``pse_shift`` is
     added to the scaled scores; where ``atten_mask`` (bool) is true the score is ``mask_value`` (as in GE true masks
-    out, the reverse of ONNX). Both broadcast to [B, N, Sq, Sk]. Without key and value, in BSH, query holds the
+    out, the reverse of ONNX). Both broadcast to [B, N, Sq, Sk]. Weights that are no numbers, as in rows with every
+    score -inf, become ``nan_value`` where it is given. Without key and value, in BSH, query holds the
     heads of query, key and value one after another along its last axis, as a merged projection makes them.
     """
 
     name = "ge.attention"
     GE_TYPES: ClassVar = ("FusedInferAttentionScore", "PromptFlashAttention", "IncreFlashAttention")
     FUSION_CLASS: ClassVar = FusionClass.OPAQUE
-    FLOAT_ATTRS: ClassVar = frozenset({"scale", "mask_value"})
+    FLOAT_ATTRS: ClassVar = frozenset({"scale", "mask_value", "nan_value"})
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     query = operand_def(TENSOR)
     key = opt_operand_def(TENSOR)
@@ -60,6 +61,7 @@ class AttentionOp(GeOp):
     scale = prop_def(FLOAT)
     input_layout = prop_def(STR)
     mask_value = opt_prop_def(FLOAT)
+    nan_value = opt_prop_def(FLOAT)
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Spec | None) -> Sequence[Spec]:
@@ -114,7 +116,10 @@ class AttentionOp(GeOp):
         if mask is not None:
             scores = np.where(mask, np.asarray(attrs.mask_value, scores.dtype), scores)
         weights = np.exp(scores - np.max(scores, -1, keepdims=True)) if scores.shape[-1] else scores
-        y = np.matmul(weights / np.sum(weights, -1, keepdims=True), v)
+        weights = weights / np.sum(weights, -1, keepdims=True)
+        if attrs.nan_value is not None:
+            weights = np.where(np.isnan(weights), np.asarray(attrs.nan_value, weights.dtype), weights)
+        y = np.matmul(weights, v)
         if attrs.input_layout != "BNSD":
             y = y.transpose(0, 2, 1, 3)
         y = y.reshape(*y.shape[:2], -1) if attrs.input_layout == "BSH" else y
@@ -149,6 +154,8 @@ class AttentionOp(GeOp):
         if mask is not None:
             scores = b.select(mask, b.splat(attrs.mask_value, b.spec(scores).dtype, ()), scores)
         weights = b.softmax(scores, axes=[-1])
+        if attrs.nan_value is not None:
+            weights = b.select(b.is_nan(weights), b.splat(attrs.nan_value, b.spec(weights).dtype, ()), weights)
         if share > 1:
             weights = b.reshape(weights, shape=b.spec(product).shape)
         y = b.matmul(weights, v, transpose_x1=False, transpose_x2=False)

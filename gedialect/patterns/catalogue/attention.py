@@ -18,6 +18,7 @@ NEW = {
     "num_heads": lambda q: q.shape[1],
     "num_key_value_heads": lambda q: q.shape[1],
     "input_layout": "BNSD",
+    "nan_value": lambda z: None if z is None else float(z),
 }
 
 
@@ -37,7 +38,10 @@ def factor(c: float | None, d: float | None) -> float:
     return c if c is not None else 1.0 if d is None else 1.0 / d
 
 
-def _weighted(weights, v):
+def _weighted(scores, v, a, z):
+    """The product of softmax and values; weights that are no numbers (rows without a score) may be replaced."""
+    weights = ge.softmax(scores, axes=a)
+    weights = one_of(ge.select(ge.is_nan(weights), z, weights), weights)
     return ge.matmul(weights, v, transpose_x1=False, transpose_x2=False)
 
 
@@ -47,29 +51,29 @@ def _keys(k):
 
 
 @rule(exact="tolerance", where=HEADS)
-def attention(q, k, v, m, c: number, d: number, t: attr, a: attr):
+def attention(q, k, v, m, c: number, d: number, z: number, t: attr, a: attr):
     """softmax(scale · q kᵀ + mask) v; the mask, if there is one, is added."""
     s = _scores(q, k, c, d, t)
     return (
-        _weighted(ge.softmax(one_of(s + m, s), axes=a), v),
+        _weighted(one_of(s + m, s), v, a, z),
         ge.attention(q, _keys(k), v, m, None, scale=lambda c, d: factor(c, d), **NEW),
     )
 
 
 @rule(exact="tolerance", where={**HEADS, "masks are known": lambda n: abs(n) > 0})
-def attention_masked(q, k, v, b, c: number, d: number, n: number, t: attr, a: attr):
+def attention_masked(q, k, v, b, c: number, d: number, n: number, z: number, t: attr, a: attr):
     """softmax(where(mask, n, scale · q kᵀ)) v: a mask that takes out."""
     return (
-        _weighted(ge.softmax(ge.select(b, n, _scores(q, k, c, d, t)), axes=a), v),
+        _weighted(ge.select(b, n, _scores(q, k, c, d, t)), v, a, z),
         ge.attention(q, _keys(k), v, None, b, scale=lambda c, d: factor(c, d), mask_value=lambda n: float(n), **NEW),
     )
 
 
 @rule(exact="tolerance", where={**HEADS, "masks are known": lambda n: abs(n) > 0})
-def attention_kept(q, k, v, b, c: number, d: number, n: number, t: attr, a: attr):
+def attention_kept(q, k, v, b, c: number, d: number, n: number, z: number, t: attr, a: attr):
     """softmax(where(mask, scale · q kᵀ, n)) v: a mask that keeps."""
     return (
-        _weighted(ge.softmax(ge.select(b, _scores(q, k, c, d, t), n), axes=a), v),
+        _weighted(ge.select(b, _scores(q, k, c, d, t), n), v, a, z),
         ge.attention(
             q,
             _keys(k),
@@ -145,9 +149,9 @@ def _repeated(x, wide, out, e, f, h):
         "h": lambda rng: [2, 2, 1, 3, 2],
     },
 )
-def attention_grouped(q, k, v, m, b, n: attr, g: attr, s: attr, w: attr, e: attr, f: attr, h: attr):
+def attention_grouped(q, k, v, m, b, n: attr, g: attr, s: attr, w: attr, z: attr, e: attr, f: attr, h: attr):
     """Grouped-query attention: heads of key and value that are repeated need no copies."""
-    more = {"num_heads": n, "scale": s, "input_layout": "BNSD", "mask_value": w}
+    more = {"num_heads": n, "scale": s, "input_layout": "BNSD", "mask_value": w, "nan_value": z}
     return (
         ge.attention(
             q,
@@ -174,9 +178,9 @@ def joined(x: Value) -> list[int]:
     },
     samples={"q": lambda shapes: (2, 3, 4, 2), **dict.fromkeys("kv", lambda shapes: (2, 5, 4, 2))},
 )
-def attention_bsh(q, k, v, m, b, n: attr, g: attr, s: attr, w: attr):
+def attention_bsh(q, k, v, m, b, n: attr, g: attr, s: attr, w: attr, z: attr):
     """Attention between transposes of heads and sequence works on the projections as they are."""
-    more = {"num_heads": n, "num_key_value_heads": g, "scale": s, "mask_value": w}
+    more = {"num_heads": n, "num_key_value_heads": g, "scale": s, "mask_value": w, "nan_value": z}
     swap = {"perm": [0, 2, 1, 3]}
     before = ge.attention(
         ge.transpose(q, **swap),
@@ -203,20 +207,27 @@ def attention_bsh(q, k, v, m, b, n: attr, g: attr, s: attr, w: attr):
     exact="tolerance",
     where={
         "along the last axis": lambda x, p: p % x.rank == 2 if x.rank == 3 else False,
-        "query, key, value": lambda z, n, g, x: tuple(z) == merged(x.shape[-1], n, g),
+        "query, key, value": lambda u, n, g, x: tuple(u) == merged(x.shape[-1], n, g),
     },
     samples={
         "x": lambda shapes: (2, 3, 16),
-        "z": lambda rng: [8, 4, 4],
+        "u": lambda rng: [8, 4, 4],
         "p": lambda rng: 2,
         "n": lambda rng: 4,
         "g": lambda rng: 2,
     },
 )
-def attention_merged(x, m, b, z: attr, p: attr, n: attr, g: attr, s: attr, w: attr):
+def attention_merged(x, m, b, u: attr, p: attr, n: attr, g: attr, s: attr, w: attr, z: attr):
     """Attention on the three parts of a merged projection takes it whole."""
-    more = {"num_heads": n, "num_key_value_heads": g, "scale": s, "mask_value": w, "input_layout": "BSH"}
-    parts = ge.split(x, size_splits=z, split_dim=p)
+    more = {
+        "num_heads": n,
+        "num_key_value_heads": g,
+        "scale": s,
+        "mask_value": w,
+        "nan_value": z,
+        "input_layout": "BSH",
+    }
+    parts = ge.split(x, size_splits=u, split_dim=p)
     return (
         ge.attention(parts[0], parts[1], parts[2], optional(m), optional(b), **more),
         ge.attention(x, None, None, m, b, **more),
@@ -250,17 +261,17 @@ PACKED = {"x": lambda shapes: (2, 3, 3, 2, 2)}
 
 
 @rule(exact="tolerance", where=THREE_PARTS, samples=PACKED)
-def attention_packed_split(x, m, b, n: attr, g: attr, s: attr, w: attr):
+def attention_packed_split(x, m, b, n: attr, g: attr, s: attr, w: attr, z: attr):
     """Query, key and value as three parts of one projection, taken apart by a split."""
     parts = ge.split(ge.transpose(x, perm=[2, 0, 3, 1, 4]), size_splits=[1, 1, 1], split_dim=0)
-    more = {"num_heads": n, "num_key_value_heads": g, "scale": s, "mask_value": w}
+    more = {"num_heads": n, "num_key_value_heads": g, "scale": s, "mask_value": w, "nan_value": z}
     return _packed([ge.squeeze(parts[i], axes=[0]) for i in range(3)], x, m, b, more)
 
 
 @rule(exact="tolerance", where=THREE_PARTS, samples=PACKED)
-def attention_packed_slices(x, m, b, n: attr, g: attr, s: attr, w: attr):
+def attention_packed_slices(x, m, b, n: attr, g: attr, s: attr, w: attr, z: attr):
     """Query, key and value as three parts of one projection, taken apart by slices."""
     t = ge.transpose(x, perm=[2, 0, 3, 1, 4])
     parts = [ge.squeeze(ge.slice(t, begin=[i], end=[i + 1], axes=[0], strides=[1]), axes=[0]) for i in range(3)]
-    more = {"num_heads": n, "num_key_value_heads": g, "scale": s, "mask_value": w}
+    more = {"num_heads": n, "num_key_value_heads": g, "scale": s, "mask_value": w, "nan_value": z}
     return _packed(parts, x, m, b, more)

@@ -226,3 +226,46 @@ def view_activation_view(x, f: attr, s: attr):
         lambda y: ge.gelu(y, approximate=f), lambda y: ge.swish(y, scale=s), ge.relu, ge.tanh, ge.sigmoid, ge.hard_swish
     )
     return ge.reshape(act(ge.reshape(x))), ge.reshape(act(x), shape=lambda out: known_shape(out))
+
+
+def parts(moved: Value, out: Value) -> list[list[int]] | None:
+    """The sizes of ``out`` that each axis of ``moved`` became; None if axes were joined."""
+    sizes, found = list(out.shape), list[list[int]]()
+    for d in moved.shape:
+        group, product = list[int](), 1
+        while sizes and (product != d or sizes[0] == 1):
+            product *= sizes[0]
+            group.append(sizes.pop(0))
+        if product != d:
+            return None
+        found.append(group)
+    return None if sizes else found
+
+
+def split_before(moved: Value, out: Value, p) -> tuple[list[int], list[int]]:
+    """Shape and permutation that move the parts of the axes instead of the axes."""
+    groups = parts(moved, out) or []
+    before = [groups[p.index(i)] for i in range(len(p))]
+    first = [sum(map(len, before[:i])) for i in range(len(p))]
+    return [d for g in before for d in g], [first[i] + k for i in p for k in range(len(before[i]))]
+
+
+@rule(
+    exact="bits",
+    where={
+        "static": lambda x: x.is_static and 0 not in x.shape,
+        "joins axes first": lambda x, moved: x.rank > moved.rank,
+        "splits them last": lambda moved, out: parts(moved, out) is not None,
+    },
+    samples={
+        "x": lambda shapes: (2, 2, 2, 3),
+        "s": lambda rng: [4, 2, 3],
+        "p": lambda rng: [[0, 2, 1], [1, 0, 2], [2, 0, 1], [2, 1, 0]][int(rng.integers(4))],
+        "t": lambda rng: [[2, 2, 3, 2], [2, 4, 1, 3], [3, 1, 4, 2], [3, 2, 2, 2], [4, 3, 2, 1]][int(rng.integers(5))],
+    },
+)
+def split_transposed(x, s: attr, p: attr, t: attr):
+    """A transpose between a reshape that joins axes and one that splits them: of the split axes, in one step."""
+    moved = ge.transpose(ge.reshape(x, shape=s), perm=p).named("moved")
+    split = ge.reshape(x, shape=lambda moved, out, p: split_before(moved, out, p)[0])
+    return ge.reshape(moved, shape=t), ge.transpose(split, perm=lambda moved, out, p: split_before(moved, out, p)[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from gedialect.dialects.ge.norm import channels
 from gedialect.ir.lazy import np
-from gedialect.patterns import attr, const, ge, number, one_of, rule
+from gedialect.patterns import Value, attr, const, ge, number, one_of, rule
 from gedialect.patterns.catalogue._shapes import stripped
 
 
@@ -99,6 +99,27 @@ def rms_norm(x, g, e: number, a: attr):
         one_of((x / ge.sqrt(s)) * g, (x * r) * g, x * (r * g)),
         ge.rms_norm(x, ge.reshape(g, shape=lambda g: stripped(g)), epsilon=lambda e: e),
     )
+
+
+def factor_follows(out: Value) -> bool:
+    """Whether the one reader is a product, perhaps with gamma, or a cast before it: ``rms_norm`` takes both."""
+    return [u.operation.name for u in out.ssa.uses] in (["ge.mul"], ["ge.cast"])
+
+
+@rule(
+    exact="tolerance",
+    where={
+        **FLOAT,
+        **TRAILING,
+        "normalised axes are known": lambda x, a: -1 not in x.shape[first_axis(a, x.rank) :],
+        "no factor follows": lambda out: not factor_follows(out),
+    },
+    samples=EPSILON,
+)
+def rms_norm_plain(x, e: number, a: attr):
+    """x / √(mean x² + ε), without a factor."""
+    s = _mean(_square(x), a) + e
+    return one_of(x / ge.sqrt(s), x * _root(s)), ge.rms_norm(x, lambda x, a: ones(x, a), epsilon=lambda e: e)
 
 
 @rule(

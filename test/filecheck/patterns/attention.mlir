@@ -190,3 +190,22 @@ func.func @attention_packed_slices(%0: tensor<3x3xf32>, %1: tensor<3xi1>) -> ten
   %11 = ge.transpose(%10) {perm = [0, 2, 1, 3]} : (tensor<2x2x3x2xf32>) -> tensor<2x3x2x2xf32>
   func.return %11 : tensor<2x3x2x2xf32>
 }
+
+// -----
+
+// Weights of rows without a score, which are no numbers, become zero: as PyTorch's exporter writes masked attention.
+
+// CHECK-LABEL: func.func @attention_without_scores(
+// CHECK-NOT: ge.is_nan
+// CHECK: = ge.attention({{.*}}{num_heads = 3, num_key_value_heads = 3, scale = 1.000000e+00, input_layout = "BNSD", nan_value = 0.000000e+00}
+// CHECK: func.return
+func.func @attention_without_scores(%q: tensor<2x3x4x5xf32>, %k: tensor<2x3x5x6xf32>, %v: tensor<2x3x6x5xf32>, %mask: tensor<4x6xf32>) -> tensor<2x3x4x5xf32> {
+  %zero = ge.constant #ge.splat<0.0> : tensor<f32>
+  %scores = ge.matmul(%q, %k) {transpose_x1 = false, transpose_x2 = false} : (tensor<2x3x4x5xf32>, tensor<2x3x5x6xf32>) -> tensor<2x3x4x6xf32>
+  %masked = ge.add(%scores, %mask) : (tensor<2x3x4x6xf32>, tensor<4x6xf32>) -> tensor<2x3x4x6xf32>
+  %weights = ge.softmax(%masked) {axes = [3]} : (tensor<2x3x4x6xf32>) -> tensor<2x3x4x6xf32>
+  %none = ge.is_nan(%weights) : (tensor<2x3x4x6xf32>) -> tensor<2x3x4x6xi1>
+  %safe = ge.select(%none, %zero, %weights) : (tensor<2x3x4x6xi1>, tensor<f32>, tensor<2x3x4x6xf32>) -> tensor<2x3x4x6xf32>
+  %y = ge.matmul(%safe, %v) {transpose_x1 = false, transpose_x2 = false} : (tensor<2x3x4x6xf32>, tensor<2x3x6x5xf32>) -> tensor<2x3x4x5xf32>
+  func.return %y : tensor<2x3x4x5xf32>
+}

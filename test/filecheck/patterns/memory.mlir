@@ -116,3 +116,18 @@ func.func @view_activation_view(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   %y = ge.reshape(%b) {shape = [4, 6]} : (tensor<2x2x6xf32>) -> tensor<4x6xf32>
   func.return %y : tensor<4x6xf32>
 }
+
+// -----
+
+// The transpose of keys as PyTorch's exporter writes it: three axes at a time.
+
+// CHECK-LABEL: func.func @split_transposed(
+// CHECK: ge.reshape({{.*}}{shape = [1, 4, 9, 8]}
+// CHECK: ge.transpose({{.*}}{perm = [0, 1, 3, 2]}
+// CHECK-NEXT: func.return
+func.func @split_transposed(%0: tensor<1x2x2x9x8xf32>) -> tensor<1x4x8x9xf32> {
+  %1 = ge.reshape(%0) {shape = [4, 9, 8]} : (tensor<1x2x2x9x8xf32>) -> tensor<4x9x8xf32>
+  %2 = ge.transpose(%1) {perm = [0, 2, 1]} : (tensor<4x9x8xf32>) -> tensor<4x8x9xf32>
+  %3 = ge.reshape(%2) {shape = [1, 4, 8, 9]} : (tensor<4x8x9xf32>) -> tensor<1x4x8x9xf32>
+  func.return %3 : tensor<1x4x8x9xf32>
+}

@@ -127,3 +127,20 @@ func.func @batch_norm_affine(%0: tensor<2x2x3x3x1xf32>) -> tensor<2x2x3x3x1xf32>
   %5 = ge.batch_norm(%0, %1, %2, %3, %4) {data_format = "NCDHW", epsilon = 1.250000e-01} : (tensor<2x2x3x3x1xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x2x3x3x1xf32>
   func.return %5 : tensor<2x2x3x3x1xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @rms_norm_plain(
+// CHECK: %[[ONES:.*]] = ge.constant #ge.splat<1.0> : tensor<4xf32>
+// CHECK: = ge.rms_norm(%{{.*}}, %[[ONES]]) {epsilon = 1.000000e-05}
+// CHECK: func.return
+func.func @rms_norm_plain(%0: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
+  %1 = ge.constant #ge.splat<2.0> : tensor<f32>
+  %2 = ge.pow(%0, %1) : (tensor<2x3x4xf32>, tensor<f32>) -> tensor<2x3x4xf32>
+  %3 = ge.reduce_mean(%2) {axes = [2], keep_dims = true} : (tensor<2x3x4xf32>) -> tensor<2x3x1xf32>
+  %4 = ge.constant #ge.splat<1.0e-05> : tensor<f32>
+  %5 = ge.add(%3, %4) : (tensor<2x3x1xf32>, tensor<f32>) -> tensor<2x3x1xf32>
+  %6 = ge.rsqrt(%5) : (tensor<2x3x1xf32>) -> tensor<2x3x1xf32>
+  %7 = ge.mul(%0, %6) : (tensor<2x3x4xf32>, tensor<2x3x1xf32>) -> tensor<2x3x4xf32>
+  func.return %7 : tensor<2x3x4xf32>
+}
