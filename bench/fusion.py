@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import gedialect
 from gedialect.patterns.catalogue import all_rules
 
 
-def measure(model: Path, level: str, shapes: dict[str, list[int]] | None) -> dict[str, Any]:
+def measure(model: Path, level: str, shapes: Mapping[str, Sequence[int]] | None) -> dict[str, Any]:
     """Both figures of one model."""
     names = [r.name for r in all_rules()]
     with tempfile.TemporaryDirectory() as folder:
@@ -45,7 +46,7 @@ def main() -> None:
     from gedialect.ir.input_shapes import parse_input_shapes
 
     shapes = parse_input_shapes(options.input_shape) if options.input_shape else None
-    rows = []
+    rows: list[dict[str, Any]] = []
     print("| model | ops | kernels | moved, MB | rules |\n| --- | --- | --- | --- | --- |")
     for model in options.models:
         r = measure(model, options.level, shapes)

@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 
 from gedialect.dialects.ge.base import BOOL, INT, INTS, STR, TENSOR, Attrs, FusionClass, GeOp, Results
 from gedialect.dialects.ge.layouts import channel_axis, channels_back, channels_first, spatial_axes
-from gedialect.dialects.ge.numeric import np, wide, widen
+from gedialect.dialects.ge.numeric import np, require_kinds, wide, widen
 from gedialect.dialects.ge.shapes import mismatch
 from gedialect.dialects.ge.windows import cell_counts, dilations_of, lowest, pooled_sizes, taps
 from gedialect.ir import dtypes
@@ -34,6 +34,7 @@ class PoolOp(GeOp):
         (x,) = operands
         if x.rank != cls.RANK:
             raise mismatch(f"{cls.name} needs rank {cls.RANK}, not {x.rank}")
+        require_kinds(cls.name, "fiu", x)
         shape = list(x.shape)
         axes = spatial_axes(attrs.data_format, x.rank)
         for axis, size in zip(axes, pooled_sizes(attrs, [shape[a] for a in axes]), strict=True):

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from gedialect.patterns import ge, number, one_of, rule
+from gedialect.dialects.ge.layouts import spatial_axes
+from gedialect.patterns import Value, attr, ge, number, one_of, rule
 
 FLOAT = {"float": lambda x: x.dtype.is_float}
 
@@ -84,3 +85,36 @@ def log_exp(x):
 def abs_neg(x):
     """|-x| is |x|."""
     return ge.abs(-x), ge.abs(x)
+
+
+def covers(x: Value, out: Value, size, pads, dilations, layout) -> bool:
+    """Whether one window takes in the whole of each plane, and no padding."""
+    axes = spatial_axes(layout, x.rank)
+    plain = not any(pads) and all(d == 1 for d in dilations or ())
+    return plain and all(out.shape[a] == 1 and 0 < x.shape[a] <= k for a, k in zip(axes, size, strict=True))
+
+
+COVERS = {"one window covers all": lambda x, out, k, p, d, f: covers(x, out, k, p, d, f)}
+WINDOW = {
+    "x": lambda shapes: (2, 3, 3, 2),
+    "k": lambda rng: [[3, 3], [3, 2], [5, 4], [2, 2]][int(rng.integers(4))],
+    "s": lambda rng: [int(rng.integers(1, 4))] * 2,
+    "p": lambda rng: [0, 0, 0, 0],
+    "d": lambda rng: [1, 1],
+    "f": lambda rng: ["NCHW", "NHWC"][int(rng.integers(2))],
+    "c": lambda rng: True,
+}
+
+
+@rule(exact="tolerance", where=COVERS, samples=WINDOW)
+def avg_pool_whole(x, k: attr, s: attr, p: attr, d: attr, c: attr, i: attr, f: attr):
+    """An average over a window that covers each plane, as EfficientNet's, as large as its channels."""
+    whole = ge.avg_pool2d(x, ksize=k, strides=s, pads=p, dilations=d, ceil_mode=c, count_include_pad=i, data_format=f)
+    return whole, ge.reduce_mean(x, axes=lambda x, f: list(spatial_axes(f, x.rank)), keep_dims=True)
+
+
+@rule(exact="bits", where=COVERS, samples=WINDOW)
+def max_pool_whole(x, k: attr, s: attr, p: attr, d: attr, c: attr, f: attr):
+    """The largest of a window that covers each plane."""
+    whole = ge.max_pool2d(x, ksize=k, strides=s, pads=p, dilations=d, ceil_mode=c, data_format=f)
+    return whole, ge.reduce_max(x, axes=lambda x, f: list(spatial_axes(f, x.rank)), keep_dims=True)

@@ -16,15 +16,17 @@ HEADS = {
 }
 NEW = {
     "num_heads": lambda q: q.shape[1],
-    "num_key_value_heads": lambda q: q.shape[1],
+    "num_key_value_heads": lambda k: k.shape[1],
     "input_layout": "BNSD",
     "nan_value": lambda z: None if z is None else float(z),
 }
 
 
 def same_heads(q: Value, k: Value, v: Value) -> bool:
-    """Whether query, key and value are [B, N, S, D] with equal, known B and N."""
-    return q.rank == k.rank == v.rank == 4 and q.shape[:2] == k.shape[:2] == v.shape[:2] and -1 not in q.shape[:2]
+    """Whether query, key and value are [B, N, S, D] with equal, known B, and equal N or one head for all."""
+    if not q.rank == k.rank == v.rank == 4 or -1 in q.shape[:2]:
+        return False
+    return k.shape[:2] == v.shape[:2] and k.shape[:2] in (q.shape[:2], (q.shape[0], 1))
 
 
 def _scores(q, k, c, d, t):

@@ -135,3 +135,23 @@ func.func @select_not(%c: tensor<4xi1>, %a: tensor<4xf32>, %b: tensor<4xf32>) ->
   %y = ge.select(%n, %a, %b) : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @avg_pool_whole(
+// CHECK-NEXT: ge.reduce_mean(%0) {axes = [2, 3], keep_dims = true}
+// CHECK-NEXT: func.return
+func.func @avg_pool_whole(%0: tensor<1x320x2x2xf32>) -> tensor<1x320x1x1xf32> {
+  %1 = ge.avg_pool2d(%0) {ksize = [320, 320], strides = [320, 320], pads = [0, 0, 0, 0], ceil_mode = true, count_include_pad = true, data_format = "NCHW"} : (tensor<1x320x2x2xf32>) -> tensor<1x320x1x1xf32>
+  func.return %1 : tensor<1x320x1x1xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @max_pool_whole(
+// CHECK-NEXT: ge.reduce_max(%0) {axes = [1, 2], keep_dims = true}
+// CHECK-NEXT: func.return
+func.func @max_pool_whole(%0: tensor<1x7x7x16xf32>) -> tensor<1x1x1x16xf32> {
+  %1 = ge.max_pool2d(%0) {ksize = [7, 7], strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], ceil_mode = false, data_format = "NHWC"} : (tensor<1x7x7x16xf32>) -> tensor<1x1x1x16xf32>
+  func.return %1 : tensor<1x1x1x16xf32>
+}

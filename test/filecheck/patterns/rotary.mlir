@@ -30,3 +30,21 @@ func.func @rotary_halves_split(%0: tensor<2xf32>, %1: tensor<1xf32>, %2: tensor<
   %9 = ge.add(%8, %3) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   func.return %9 : tensor<2xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @rotary_part(
+// CHECK-NEXT: %[[PART:.*]] = ge.slice(%x) {begin = [0], end = [4], axes = [3], strides = [1]}
+// CHECK-NEXT: ge.rotary_embedding(%[[PART]], %cos, %sin) {mode = 0}
+// CHECK-NEXT: func.return
+func.func @rotary_part(%x: tensor<1x4x9x8xf32>, %cos: tensor<1x1x9x4xf32>, %sin: tensor<1x1x9x4xf32>) -> tensor<1x4x9x4xf32> {
+  %part = ge.slice(%x) {begin = [0], end = [4], axes = [3], strides = [1]} : (tensor<1x4x9x8xf32>) -> tensor<1x4x9x4xf32>
+  %0 = ge.mul(%part, %cos) : (tensor<1x4x9x4xf32>, tensor<1x1x9x4xf32>) -> tensor<1x4x9x4xf32>
+  %low = ge.slice(%x) {begin = [0], end = [2], axes = [3], strides = [1]} : (tensor<1x4x9x8xf32>) -> tensor<1x4x9x2xf32>
+  %high = ge.slice(%x) {begin = [2], end = [4], axes = [3], strides = [1]} : (tensor<1x4x9x8xf32>) -> tensor<1x4x9x2xf32>
+  %neg = ge.neg(%high) : (tensor<1x4x9x2xf32>) -> tensor<1x4x9x2xf32>
+  %turned = ge.concat(%neg, %low) {concat_dim = 3} : (tensor<1x4x9x2xf32>, tensor<1x4x9x2xf32>) -> tensor<1x4x9x4xf32>
+  %1 = ge.mul(%turned, %sin) : (tensor<1x4x9x4xf32>, tensor<1x1x9x4xf32>) -> tensor<1x4x9x4xf32>
+  %2 = ge.add(%0, %1) : (tensor<1x4x9x4xf32>, tensor<1x4x9x4xf32>) -> tensor<1x4x9x4xf32>
+  func.return %2 : tensor<1x4x9x4xf32>
+}
