@@ -89,6 +89,127 @@ def attention_kept(q, k, v, b, c: number, d: number, n: number, z: number, t: at
     )
 
 
+def flat_heads(q: Value, k: Value, v: Value) -> bool:
+    """Whether query, key and value are [B · N, S, D] of as many heads."""
+    known = all(x.rank == 3 and x.is_static and 0 not in x.shape for x in (q, k, v))
+    return known and q.shape[0] == k.shape[0] == v.shape[0]
+
+
+def with_heads(x: Value, heads: tuple[int, ...]) -> list[int]:
+    """The shape of ``x`` [B · N, S, D] as [B, N, S, D]."""
+    return [*heads, *x.shape[1:]]
+
+
+FLAT = {"float": lambda q: q.dtype.is_float, "[batch · heads, sequence, size]": lambda q, k, v: flat_heads(q, k, v)}
+FLAT_SAMPLES = {"q": lambda shapes: (6, 3, 4), "k": lambda shapes: (6, 4, 4), "v": lambda shapes: (6, 4, 2)}
+
+
+@rule(
+    exact="tolerance",
+    where={**FLAT, "softmax over the last axis": lambda a: tuple(a) in ((-1,), (2,))},
+    samples={**FLAT_SAMPLES, "a": lambda rng: [-1]},
+)
+def attention_flat(q, k, v, c: number, d: number, z: number, t: attr, a: attr):
+    """Attention with the heads in the batch: one head each, until ``attention_flat_heads`` sees more."""
+    y = ge.attention(
+        ge.reshape(q, shape=lambda q: with_heads(q, (q.shape[0], 1))),
+        _keys(ge.reshape(k, shape=lambda k: with_heads(k, (k.shape[0], 1)))),
+        ge.reshape(v, shape=lambda v: with_heads(v, (v.shape[0], 1))),
+        None,
+        None,
+        scale=lambda c, d: factor(c, d),
+        **{**NEW, "num_heads": 1, "num_key_value_heads": 1},
+    )
+    return _weighted(_scores(q, k, c, d, t), v, a, z), ge.reshape(y, shape=lambda out: list(out.shape))
+
+
+@rule(
+    exact="tolerance",
+    where={
+        **FLAT,
+        "scores are told apart by head": lambda wide, q, v: (
+            wide.rank == 4 and wide.shape[2:] == (q.shape[1], v.shape[1])
+        ),
+        "a mask of scores": lambda wide, masked: wide.shape == masked.shape,
+        "softmax over the last axis": lambda a, w: len(a) == 1 and a[0] % w.rank == w.rank - 1,
+    },
+    samples={
+        **FLAT_SAMPLES,
+        "m": lambda shapes: (2, 1, 3, 4),
+        "h": lambda rng: [2, 3, 3, 4],
+        "f": lambda rng: [6, 3, 4],
+        "a": lambda rng: [-1],
+    },
+)
+def attention_flat_masked(q, k, v, m, c: number, d: number, t: attr, a: attr, h: attr, f: attr):
+    """The same with a mask, for which the scores are told apart by head."""
+    masked = (ge.reshape(_scores(q, k, c, d, t), shape=h).named("wide") + m).named("masked")
+    weights = one_of(
+        ge.softmax(ge.reshape(masked, shape=f), axes=a).named("w"),
+        ge.reshape(ge.softmax(masked, axes=a).named("w"), shape=f),
+    )
+    y = ge.attention(
+        ge.reshape(q, shape=lambda q, wide: with_heads(q, wide.shape[:2])),
+        _keys(ge.reshape(k, shape=lambda k, wide: with_heads(k, wide.shape[:2]))),
+        ge.reshape(v, shape=lambda v, wide: with_heads(v, wide.shape[:2])),
+        m,
+        None,
+        scale=lambda c, d: factor(c, d),
+        num_heads=lambda wide: wide.shape[1],
+        num_key_value_heads=lambda wide: wide.shape[1],
+        input_layout="BNSD",
+    )
+    return (
+        ge.matmul(weights, v, transpose_x1=False, transpose_x2=False),
+        ge.reshape(y, shape=lambda out: list(out.shape)),
+    )
+
+
+def in_batch(x: Value, flat: Value) -> bool:
+    """Whether ``flat`` [B · N, 1, S, D] is ``x`` [B, N, S, D]."""
+    return x.rank == 4 and x.is_static and flat.shape == (x.shape[0] * x.shape[1], 1, *x.shape[2:])
+
+
+@rule(
+    exact="tolerance",
+    where={
+        "heads in the batch": lambda q, qf, k, kf, v, vf: in_batch(q, qf) and in_batch(k, kf) and in_batch(v, vf),
+        "equal heads": lambda q, k, v: q.shape[:2] == k.shape[:2] == v.shape[:2],
+    },
+    samples={
+        **dict.fromkeys("qkv", lambda shapes: (2, 3, 4, 5)),
+        **dict.fromkeys("abc", lambda rng: [6, 1, 4, 5]),
+    },
+)
+def attention_flat_heads(q, k, v, a: attr, b: attr, c: attr, s: attr, z: attr):
+    """Heads that a reshape put into the batch are heads."""
+    flat = ge.attention(
+        ge.reshape(q, shape=a).named("qf"),
+        ge.reshape(k, shape=b).named("kf"),
+        ge.reshape(v, shape=c).named("vf"),
+        None,
+        None,
+        num_heads=1,
+        num_key_value_heads=1,
+        input_layout="BNSD",
+        scale=s,
+        nan_value=z,
+    )
+    y = ge.attention(
+        q,
+        k,
+        v,
+        None,
+        None,
+        num_heads=lambda q: q.shape[1],
+        num_key_value_heads=lambda q: q.shape[1],
+        input_layout="BNSD",
+        scale=s,
+        nan_value=z,
+    )
+    return flat, ge.reshape(y, shape=lambda out: list(out.shape))
+
+
 @rule(exact="tolerance")
 def attention_scaled_query(q, k, v, m, b, c: number, s: attr, **attrs):
     """A factor of the query is part of the scale."""

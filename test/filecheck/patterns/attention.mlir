@@ -209,3 +209,56 @@ func.func @attention_without_scores(%q: tensor<2x3x4x5xf32>, %k: tensor<2x3x5x6x
   %y = ge.matmul(%safe, %v) {transpose_x1 = false, transpose_x2 = false} : (tensor<2x3x4x6xf32>, tensor<2x3x6x5xf32>) -> tensor<2x3x4x5xf32>
   func.return %y : tensor<2x3x4x5xf32>
 }
+
+// -----
+
+// Heads in the batch, as models before PyTorch's own attention wrote it: no mask.
+
+// CHECK-LABEL: func.func @attention_flat(
+// CHECK: = ge.reshape(%q) {shape = [6, 1, 3, 4]}
+// CHECK: = ge.attention({{.*}}{num_heads = 1, num_key_value_heads = 1, scale = 5.000000e-01, input_layout = "BNSD"} : (tensor<6x1x3x4xf32>
+// CHECK: = ge.reshape({{.*}}{shape = [6, 3, 2]}
+// CHECK-NEXT: func.return
+func.func @attention_flat(%q: tensor<6x3x4xf32>, %k: tensor<6x5x4xf32>, %v: tensor<6x5x2xf32>) -> tensor<6x3x2xf32> {
+  %half = ge.constant #ge.splat<0.5> : tensor<f32>
+  %product = ge.matmul(%q, %k) {transpose_x1 = false, transpose_x2 = true} : (tensor<6x3x4xf32>, tensor<6x5x4xf32>) -> tensor<6x3x5xf32>
+  %scores = ge.mul(%product, %half) : (tensor<6x3x5xf32>, tensor<f32>) -> tensor<6x3x5xf32>
+  %weights = ge.softmax(%scores) {axes = [-1]} : (tensor<6x3x5xf32>) -> tensor<6x3x5xf32>
+  %y = ge.matmul(%weights, %v) {transpose_x1 = false, transpose_x2 = false} : (tensor<6x3x5xf32>, tensor<6x5x2xf32>) -> tensor<6x3x2xf32>
+  func.return %y : tensor<6x3x2xf32>
+}
+
+// -----
+
+// With a mask, for which scores are told apart by head.
+
+// CHECK-LABEL: func.func @attention_flat_masked(
+// CHECK: = ge.reshape(%q) {shape = [2, 3, 3, 4]}
+// CHECK: = ge.attention({{.*}}, %mask) {num_heads = 3, num_key_value_heads = 3, scale = 1.000000e+00, input_layout = "BNSD"}
+// CHECK: = ge.reshape({{.*}}{shape = [6, 3, 2]}
+// CHECK-NEXT: func.return
+func.func @attention_flat_masked(%q: tensor<6x3x4xf32>, %k: tensor<6x4x5xf32>, %v: tensor<6x5x2xf32>, %mask: tensor<2x1x3x5xf32>) -> tensor<6x3x2xf32> {
+  %product = ge.matmul(%q, %k) {transpose_x1 = false, transpose_x2 = false} : (tensor<6x3x4xf32>, tensor<6x4x5xf32>) -> tensor<6x3x5xf32>
+  %heads = ge.reshape(%product) {shape = [2, 3, 3, 5]} : (tensor<6x3x5xf32>) -> tensor<2x3x3x5xf32>
+  %masked = ge.add(%heads, %mask) : (tensor<2x3x3x5xf32>, tensor<2x1x3x5xf32>) -> tensor<2x3x3x5xf32>
+  %scores = ge.reshape(%masked) {shape = [6, 3, 5]} : (tensor<2x3x3x5xf32>) -> tensor<6x3x5xf32>
+  %weights = ge.softmax(%scores) {axes = [-1]} : (tensor<6x3x5xf32>) -> tensor<6x3x5xf32>
+  %y = ge.matmul(%weights, %v) {transpose_x1 = false, transpose_x2 = false} : (tensor<6x3x5xf32>, tensor<6x5x2xf32>) -> tensor<6x3x2xf32>
+  func.return %y : tensor<6x3x2xf32>
+}
+
+// -----
+
+// Heads that a reshape put into the batch are found again.
+
+// CHECK-LABEL: func.func @attention_flat_heads(
+// CHECK-NEXT: = ge.attention(%q, %k, %v) {num_heads = 3, num_key_value_heads = 3, scale = 5.000000e-01, input_layout = "BNSD"}
+// CHECK-NEXT: = ge.reshape({{.*}}{shape = [6, 1, 4, 5]}
+// CHECK-NEXT: func.return
+func.func @attention_flat_heads(%q: tensor<2x3x4x5xf32>, %k: tensor<2x3x7x5xf32>, %v: tensor<2x3x7x5xf32>) -> tensor<6x1x4x5xf32> {
+  %0 = ge.reshape(%q) {shape = [6, 1, 4, 5]} : (tensor<2x3x4x5xf32>) -> tensor<6x1x4x5xf32>
+  %1 = ge.reshape(%k) {shape = [6, 1, 7, 5]} : (tensor<2x3x7x5xf32>) -> tensor<6x1x7x5xf32>
+  %2 = ge.reshape(%v) {shape = [6, 1, 7, 5]} : (tensor<2x3x7x5xf32>) -> tensor<6x1x7x5xf32>
+  %3 = ge.attention(%0, %1, %2) {num_heads = 1, num_key_value_heads = 1, scale = 5.000000e-01, input_layout = "BNSD"} : (tensor<6x1x4x5xf32>, tensor<6x1x7x5xf32>, tensor<6x1x7x5xf32>) -> tensor<6x1x4x5xf32>
+  func.return %3 : tensor<6x1x4x5xf32>
+}
