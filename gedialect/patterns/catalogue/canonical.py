@@ -96,6 +96,25 @@ def transpose_identity(x, p: attr):
     return ge.transpose(x, perm=p), x
 
 
+def moves_ones(x: Value, p) -> bool:
+    """Whether a transpose moves axes of size 1 only, so that the elements keep their order."""
+    kept = [i for i in p if x.shape[i] != 1]
+    return kept == sorted(kept)
+
+
+@rule(
+    exact="bits",
+    where={
+        "shape is known": lambda x: x.is_static and 0 not in x.shape,
+        "moves axes of size 1": lambda x, p: moves_ones(x, p) and p != tuple(range(len(p))),
+        "no swap of heads": lambda p: p != (0, 2, 1, 3),  # attention takes those in, and has a layout for them
+    },
+)
+def transpose_ones(x, p: attr):
+    """A transpose that keeps the order of the elements is a reshape."""
+    return ge.transpose(x, perm=p), ge.reshape(x, shape=lambda out: list(out.shape))
+
+
 def _view(x):
     return one_of(ge.reshape(x), ge.squeeze(x), ge.unsqueeze(x))
 

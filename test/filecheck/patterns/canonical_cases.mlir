@@ -222,3 +222,13 @@ func.func @mul_of_affine(%0: tensor<2x2xf32>) -> tensor<2x2xf32> {
   %6 = ge.mul(%4, %5) : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
   func.return %6 : tensor<2x2xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @transpose_ones(
+// CHECK-NEXT: = ge.reshape(%0) {shape = [9, 1, 8]}
+// CHECK-NEXT: func.return
+func.func @transpose_ones(%0: tensor<1x9x8xf32>) -> tensor<9x1x8xf32> {
+  %1 = ge.transpose(%0) {perm = [1, 0, 2]} : (tensor<1x9x8xf32>) -> tensor<9x1x8xf32>
+  func.return %1 : tensor<9x1x8xf32>
+}
