@@ -156,7 +156,7 @@ class TileWriter:
         stages = max(p.stage.values(), default=0)
         for stage in range(stages + 1):
             reductions = [op for op in p.ops if op.name in REDUCTIONS and p.stage[op.results[0]] == stage + 1]
-            wide_out = [s for s in p.stores if any(p.varies[s[0]][p.kept :])]
+            wide_out = [s for s in p.stores if self._wide(s)]
             targets = [op.operands[0] for op in reductions] if stage < stages else [v for v, _ in wide_out]
             if stage == stages and not wide_out:
                 break
@@ -178,9 +178,13 @@ class TileWriter:
             deal(self.k, p.shape[p.kept :], chunk, one, share=False)
             self.buffers = 1
         self._row_ops(rows, start, size, stages)
-        narrow = [s for s in p.stores if not any(p.varies[s[0]][p.kept :])]
+        narrow = [s for s in p.stores if not self._wide(s)]
         tile = (*size, *(1 for _ in chunk))
         self._store(narrow, rows, [*start, *(Affine() for _ in chunk)], tile)
+
+    def _wide(self, store: tuple[SSAValue, Access]) -> bool:
+        """Whether a store has elements along the reduced axes: a value that is one along them may be repeated there."""
+        return any(store[1].strides[self.p.kept :])
 
     def _row_ops(self, rows: dict[SSAValue, TileRef], start: Sequence[Affine], size: Sequence[int], stage: int) -> None:
         """Compute what depends on finished reductions only and has one value per row."""

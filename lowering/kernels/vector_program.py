@@ -225,9 +225,18 @@ def tile_bytes(program: Program, tile: Sequence[int]) -> int:
             if r in program.varies:
                 alive.add(r)
                 live += size(r) * (2 if r in stored else 1)
-        peak = max(peak, live)
+        peak = max(peak, live + (_repeated_bytes(program, op, tile) if op.name in REDUCTIONS else 0))
         for v in set(op.operands):
             if last[v] == i and v in alive and v not in stored:
                 alive.discard(v)
                 live -= size(v)
     return peak
+
+
+def _repeated_bytes(program: Program, op: GeOp, tile: Sequence[int]) -> int:
+    """Bytes of the copy that a reduction makes of a value that is one along the reduced axes."""
+    source, kept = op.operands[0], program.kept
+    if all(program.varies.get(source, (False,) * len(tile))[kept:]):
+        return 0
+    wide = (*program.tile_shape(op.results[0], tile)[:kept], *tile[kept:])
+    return -(-prod(wide) * spec_of(source.type).dtype.itemsize // 32) * 32

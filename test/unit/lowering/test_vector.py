@@ -191,3 +191,22 @@ def test_gather_of_rows_shorter_than_a_burst(shape: str, axis: int) -> None:
     rng = np.random.default_rng(0)
     at = rng.integers(-sizes[axis], sizes[axis], 11).astype(np.int32)
     check_levels(text, ("O0", "O2"), inputs={"x": rng.normal(size=sizes).astype(np.float32), "i": at})
+
+
+@pytest.mark.parametrize(
+    ("op", "result"),
+    [
+        ("ge.softmax(%e) {axes = [1]} : (tensor<3x90000xf32>)", "3x90000xf32"),
+        ("ge.reduce_sum(%e) {axes = [1], keep_dims = true} : (tensor<3x90000xf32>)", "3x1xf32"),
+        ("ge.reduce_max(%e) {axes = [1], keep_dims = false} : (tensor<3x90000xf32>)", "3xf32"),
+    ],
+)
+def test_a_long_row_of_one_value(op: str, result: str) -> None:
+    """What repeats along a reduced axis is copied in chunks, and stored as often as the result says."""
+    check_levels(
+        'func.func @main(%x: tensor<3x1xf32> {ge.name = "x"}) -> (tensor<' + result + '> {ge.name = "y"}) {\n'
+        "  %e = ge.expand(%x) {shape = [3, 90000]} : (tensor<3x1xf32>) -> tensor<3x90000xf32>\n"
+        f"  %y = {op} -> tensor<{result}>\n"
+        f"  func.return %y : tensor<{result}>\n"
+        "}\n"
+    )
