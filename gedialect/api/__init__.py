@@ -5,4 +5,14 @@ from gedialect.api.compiler import build, build_gears, compile, compile_module, 
 from gedialect.api.executable import Executable, load
 from gedialect.api.report import Report
 
-__all__ = ["ChainExecutable", "Executable", "Report", "build", "build_gears", "compile", "compile_module", "import_source", "load"]
+__all__ = [
+    "ChainExecutable",
+    "Executable",
+    "Report",
+    "build",
+    "build_gears",
+    "compile",
+    "compile_module",
+    "import_source",
+    "load",
+]

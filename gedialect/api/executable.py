@@ -56,6 +56,11 @@ class Executable:
         """What sizes it was compiled for, of which each run takes one; empty if sizes are fixed."""
         return self._model.gears
 
+    @property
+    def gear(self) -> LoadedGear | None:
+        """The gear of the last run."""
+        return self._gear
+
     def run(self, inputs: Mapping[str, Any] | Sequence[Any], *, sanitize: bool = False) -> dict[str, Array]:
         """Outputs by name, in order, with the model's exact dtypes and shapes; GE1004 for inputs that do not fit.
 

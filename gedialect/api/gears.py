@@ -1,4 +1,4 @@
-"""Gears: one OM for several sizes of its inputs, each compiled for itself (ATC's dynamic batch size and dynamic dims)."""
+"""Gears: one OM for several sizes of its inputs, each compiled for itself; ATC's dynamic batch size and dims."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
 from gedialect.analysis.graph import graph_function
 from gedialect.analysis.opcount import count_ops
@@ -35,7 +35,7 @@ Decide = Callable[[ModuleOp, Report | None, Callable[[str], None] | None], None]
 
 _OPTIONS: Mapping[Kind, str] = {"dynamic_batch_size": "--dynamic-batch-size", "dynamic_dims": "--dynamic-dims"}
 _FORMS: Mapping[Kind, str] = {
-    "dynamic_batch_size": 'write --dynamic-batch-size 1,2,4, or dynamic_batch_size=[1, 2, 4]',
+    "dynamic_batch_size": "write --dynamic-batch-size 1,2,4, or dynamic_batch_size=[1, 2, 4]",
     "dynamic_dims": 'write --dynamic-dims "1,128;4,256", or dynamic_dims=[(1, 128), (4, 256)]',
 }
 
@@ -55,7 +55,10 @@ class GearList:
 def parse_gears(batch_sizes: str | None, dims: str | None) -> GearList | None:
     """The gears of a command line: ``1,2,4`` and ``1,128;4,256``; UsageError GE1001."""
     sizes = None if batch_sizes is None else _numbers(batch_sizes, "dynamic_batch_size")
-    groups = None if dims is None else [_numbers(part, "dynamic_dims") for part in dims.strip().rstrip(";").split(";")]
+    parts = [] if dims is None else dims.strip().removesuffix(";").split(";")
+    if "" in (empty := [part.strip() for part in parts]):
+        raise _wrong("dynamic_dims", f"gear {empty.index('') + 1} is empty")
+    groups = None if dims is None else [_numbers(part, "dynamic_dims") for part in parts]
     return check_gears(sizes, groups)
 
 
@@ -125,10 +128,19 @@ def _count(values: int) -> str:
 
 
 # ---------------------------------------------------------------------- what it means for a model
-def gear_shapes(module: ModuleOp, gears: GearList) -> list[Shapes]:
-    """The shapes of the inputs of unknown size, by gear. UsageError GE1004 for gears that do not fit them, GE1014 where
-    no size is unknown."""
+def for_model(module: ModuleOp, gears: GearList) -> tuple[GearList, list[Shapes]]:
+    """The gears with a value for each unknown size, and by gear the shapes of the inputs that have some.
+
+    Where the model names its sizes, a value for each name will do. UsageError GE1004 for gears that do not fit the
+    inputs, GE1014 where no size is unknown.
+    """
     inputs = input_shapes(module)
+    if left := [n for n in input_names(graph_function(module)) if n not in inputs]:
+        raise GeError(
+            f"input {left[0]} is a sequence, text or optional: an OM with gears has tensors only",
+            code="GE1014",
+            hint="leave the gears out: the model is compiled while it runs",
+        )
     unknown = {n: s for n, s in inputs.items() if DYNAMIC in s}
     option = _OPTIONS[gears.kind]
     if not unknown:
@@ -150,18 +162,38 @@ def gear_shapes(module: ModuleOp, gears: GearList) -> list[Shapes]:
                     code="GE1004",
                     hint=f'fix it, for instance --input-shape "{_fixed(unknown)}", or give --dynamic-dims',
                 )
-        return [{n: (batch, *shape[1:]) for n, shape in unknown.items()} for (batch,) in gears.values]
-    if len(gears.values[0]) != len(places):
+        return gears, [{n: (batch, *shape[1:]) for n, shape in unknown.items()} for (batch,) in gears.values]
+    names = [_size_names(module).get(place, "") for place in places]
+    distinct = list(dict.fromkeys(names))
+    rows = gears.values
+    if len(rows[0]) == len(distinct) != len(places) and "" not in names:
+        at = [distinct.index(name) for name in names]
+        rows = tuple(tuple(row[n] for n in at) for row in rows)
+    if len(rows[0]) != len(places):
+        texts = [f"{n}[{axis}]" + (f" ({name})" if name else "") for (n, axis), name in zip(places, names, strict=True)]
         raise UsageError(
-            f"{option}: gear 1 ({gears.name(0)}) has {_count(len(gears.values[0]))}, "
-            f"{len(places)} sizes are unknown: {', '.join(f'{n}[{axis}]' for n, axis in places)}",
+            f"{option}: gear 1 ({gears.name(0)}) has {_count(len(rows[0]))}, "
+            f"the unknown sizes are {len(places)}: {', '.join(texts)}",
             code="GE1004",
             hint="give a value for each, in this order, or fix some of them with --input-shape",
         )
     found: list[Shapes] = []
-    for row in gears.values:
+    for row in rows:
         left = iter(row)
         found.append({n: tuple(next(left) if d == DYNAMIC else d for d in s) for n, s in unknown.items()})
+    return GearList(gears.kind, rows), found
+
+
+def _size_names(module: ModuleOp) -> dict[tuple[str, int], str]:
+    """What the model calls its unknown sizes, by input and axis."""
+    function = graph_function(module)
+    found: dict[tuple[str, int], str] = {}
+    attrs = function.arg_attrs.data if function.arg_attrs is not None else ()
+    for name, entry in zip(input_names(function), attrs, strict=bool(attrs)):
+        dims = entry.data.get("ge.dims")
+        for axis, dim in enumerate(cast("ArrayAttr[StringAttr]", dims).data if dims is not None else ()):
+            if dim.data != "?":
+                found[name, axis] = dim.data
     return found
 
 
@@ -199,9 +231,10 @@ def compile_gears(
     """One OM of all gears. ``module`` has unknown sizes; ``of_shapes`` gives it for the sizes of a gear. Errors of a
     gear name it."""
     chip = load_target(target)
+    gears, by_gear = for_model(module, gears)
     programs: list[Program] = []
     reports: list[Report] = []
-    for number, shapes in enumerate(gear_shapes(module, gears)):
+    for number, shapes in enumerate(by_gear):
         prefix = f"gear {number + 1} of {len(gears.values)}: "
         inner = None if progress is None else _prefixed(progress, prefix)
         report = Report(target=target, level=f"O{level_number(level)}", precision=precision)
@@ -234,13 +267,11 @@ def _prefixed(progress: Callable[[str], None], prefix: str) -> Callable[[str], N
     return lambda text: progress(prefix + text)
 
 
-def _program(
-    module: ModuleOp, report: Report, decide: Decide, progress: Callable[[str], None] | None
-) -> Program:
+def _program(module: ModuleOp, report: Report, decide: Decide, progress: Callable[[str], None] | None) -> Program:
     """The program of one gear, planned."""
     if late_ops(module):
         prepare(module)
-    if late_ops(module) or any(isinstance(t, ON_HOST) for t in graph_function(module).function_type.inputs):
+    if late_ops(module):
         raise unsaveable(module)
     if has_control(module):
         report.stages.append({"stage": "import", "ops": count_ops(module)})

@@ -2,7 +2,8 @@
 
 Repeated {u32 type, u32 size, value}; type 0 inputs, 1 outputs: u32 count, then per tensor u64 size, i32 format,
 i32 dtype, u32 name, dims, dims-v2 and range lengths in bytes, then these. Numbers are ``ge::Format`` and
-``ge::DataType``. Further entries, of models with gears, are those of ``gears.records``. Source: GE ``base/common/helper/model_parser_base.cc`` as recorded in ``docs/om.md``.
+``ge::DataType``. Models with gears have further entries (``gears.records``). Source: GE
+``base/common/helper/model_parser_base.cc`` as recorded in ``docs/om.md``.
 """
 
 from __future__ import annotations

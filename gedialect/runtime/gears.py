@@ -62,9 +62,7 @@ def with_room(gears: Gears, inputs: list[TensorInfo], outputs: list[TensorInfo])
 
 
 def _fits(tensor: TensorInfo, shape: tuple[int, ...]) -> bool:
-    return len(shape) == len(tensor.shape) and all(
-        want in (-1, d) for want, d in zip(tensor.shape, shape, strict=True)
-    )
+    return len(shape) == len(tensor.shape) and all(want in (-1, d) for want, d in zip(tensor.shape, shape, strict=True))
 
 
 def loaded(

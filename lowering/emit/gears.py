@@ -21,7 +21,6 @@ from gedialect.binary.gears import (
     Gears,
     Kind,
     common_shape,
-    gear_name,
     largest,
     output_dims,
     shape_order,
@@ -93,14 +92,14 @@ class GearsEmitter:
 
     def _output(self, number: int, first: TensorInfo) -> TensorInfo:
         found = self._tensors("outputs", number)
-        for other, gear in zip(found, self.gears.gears, strict=True):
-            if len(other.shape) != len(first.shape):
-                kind = self.gears.kind
+        ranks = [len(t.shape) for t in found]
+        for n, rank in enumerate(ranks):
+            if rank != ranks[0]:
                 raise UnsupportedError(
-                    f"output {first.name} has rank {len(first.shape)} with {gear_name(kind, self.gears.gears[0].values)}, "
-                    f"rank {len(other.shape)} with {gear_name(kind, gear.values)}",
+                    f"output {first.name} has rank {ranks[0]} with {self.gears.name(0)}, "
+                    f"rank {rank} with {self.gears.name(n)}",
                     code="GE1205",
-                    hint="an output has one rank; give the Squeeze in the model its axes, or leave out one of the gears",
+                    hint="an output has one rank: give the Squeeze in the model its axes, or leave out a gear",
                 )
         shape = common_shape([t.shape for t in found])
         return TensorInfo(first.name, first.dtype, shape, first.format, self._room("outputs", number))
@@ -164,6 +163,7 @@ class GearsEmitter:
         starts = len(into.tasks), len(into.emitted_kernels), len(into.host_ops)
         into.tasks.append(LabelSet(label, op_index=case))
         self.writer.gear = number
+        self.writer.weights.deep = number > 0  # what gears make in different ways may be the same
         emitter = StructuredEmitter(program, self.target, self.writer.name, layout=layout, into=into)
         scope = Scope(self.writer.graph(graph))
         for parent, ((name, slot), tensor) in enumerate(zip(program.inputs, self.inputs, strict=True), start=1):
