@@ -87,9 +87,6 @@ def compile(
         from gedialect.api.gears import check_gears
 
         gears = check_gears(dynamic_batch_size, dynamic_dims)
-    module = import_source(model, input_shapes)
-    unknown = unknown_sizes(module)
-
     loaded = load_rules(rules)
 
     def specialized(shapes: Mapping[str, tuple[int, ...]]) -> ModuleOp:
@@ -98,7 +95,7 @@ def compile(
     if gears is not None:
         log = None if fusion_report is None else FusionLog()
         made = build_gears(
-            module,
+            import_source(model, input_shapes, inputs_only=True),
             gears,
             specialized,
             level=level,
@@ -111,6 +108,8 @@ def compile(
         )
         _write_log(log, fusion_report)
         return made
+    module = import_source(model, input_shapes)
+    unknown = unknown_sizes(module)
 
     def compile_static(module: ModuleOp) -> Executable:
         log = None if fusion_report is None else FusionLog()
@@ -190,10 +189,14 @@ def load_rules(rules: Sequence[str | os.PathLike[str] | Rule]) -> tuple[Rule, ..
 
 
 def import_source(
-    model: str | os.PathLike[str] | onnx.ModelProto | ModuleOp, input_shapes: Shapes | None = None
+    model: str | os.PathLike[str] | onnx.ModelProto | ModuleOp,
+    input_shapes: Shapes | None = None,
+    *,
+    inputs_only: bool = False,
 ) -> ModuleOp:
     """The ge module of a model file, text file, ``onnx.ModelProto`` or module (which is not changed).
 
+    ``inputs_only``: only the inputs of its function matter, which are read without the rest where that can be.
     UsageError GE1013 for a model, GE1001 for shapes of another kind.
     """
     input_shapes = checked_shapes(input_shapes)
@@ -203,13 +206,13 @@ def import_source(
         path = os.fsdecode(model)
         if path.endswith(".mlir"):
             return _specialized(parse_file(path), input_shapes)
-        from gedialect.frontends import import_model
+        from gedialect.frontends import import_inputs, import_model
 
-        return import_model(path, input_shapes=input_shapes)
+        return (import_inputs if inputs_only else import_model)(path, input_shapes=input_shapes)
     check_model(model)
-    from gedialect.frontends.onnx import import_model as import_onnx
+    from gedialect.frontends import onnx as reader
 
-    return import_onnx(model, input_shapes=input_shapes)
+    return (reader.import_inputs if inputs_only else reader.import_model)(model, input_shapes=input_shapes)
 
 
 def parse_file(path: str) -> ModuleOp:

@@ -228,7 +228,7 @@ def compile_gears(
     name: str = "model",
     fusion_log: FusionLog | None = None,
 ) -> Executable:
-    """One OM of all gears. ``module`` has unknown sizes; ``of_shapes`` gives it for the sizes of a gear. Errors of a
+    """One OM of all gears. ``module`` has the inputs of the model; ``of_shapes`` makes the module of a gear. Errors of a
     gear name it."""
     chip = load_target(target)
     gears, by_gear = for_model(module, gears)
@@ -251,6 +251,8 @@ def compile_gears(
         progress("time")
     total = Report(target=target, level=f"O{level_number(level)}", precision=precision)
     for number, (part, report) in enumerate(zip(emitter.parts, reports, strict=True)):
+        for stage in report.stages:
+            stage["gear"] = gears.name(number)
         report.kernels, report.kernel_list, report.host_ops = len(part.kernels), part.kernels, part.host_ops
         report.workspace_bytes = part.layout.workspace
         report.workspace_bytes_no_reuse = part.layout.workspace_no_reuse

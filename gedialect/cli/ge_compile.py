@@ -16,6 +16,8 @@ from gedialect.cli.switch_options import add_switch_options, switches_of
 from gedialect.errors import GeError, UnsupportedError, UsageError
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from gedialect.api.gears import GearList
 
 PROG = "ge-compile"
@@ -95,15 +97,22 @@ def _compile(options: argparse.Namespace) -> None:
     rules = load_all(options.rules)
     switches = switches_of(options)
     log = None if options.fusion_report is None else FusionLog()
+    source: ModuleOp | None = None
+
+    def of_gear(found: dict[str, tuple[int, ...]]) -> ModuleOp:
+        nonlocal source
+        source = api.import_source(options.model, {**(shapes or {}), **found})
+        return source
+
     with steps(f"compiling {os.path.basename(options.model)}") as progress:
         progress("import")
-        module = api.import_source(options.model, shapes)
+        module = api.import_source(options.model, shapes, inputs_only=gears is not None)
         name = os.path.splitext(os.path.basename(options.model))[0]
         if gears is not None:
             executable = api.build_gears(
                 module,
                 gears,
-                lambda found: api.import_source(options.model, {**(shapes or {}), **found}),
+                of_gear,
                 level=options.level,
                 target=options.target,
                 precision=options.precision,
@@ -140,7 +149,7 @@ def _compile(options: argparse.Namespace) -> None:
                 fusion_log=log,
             )
     if executable is not None and options.no_host_fallback and executable.report.host_ops:
-        ops = [f"{entry['op']} (node {entry['node']})" for entry in executable.report.host_ops]
+        ops = [f"{entry['op']} (node {entry['node']}{_of_gear(entry)})" for entry in executable.report.host_ops]
         raise UnsupportedError(
             f"{len(ops)} ops have no kernel",
             code="GE1206",
@@ -157,7 +166,7 @@ def _compile(options: argparse.Namespace) -> None:
         else:
             print(summary(executable.timing()))
     outputs = _outputs(options)
-    check_files(PROG, outputs, weight_inputs(module))
+    check_files(PROG, outputs, weight_inputs(module if source is None else source))
     with contextlib.ExitStack() as files:
         # all are made before any takes its place, so that a report that cannot be written leaves no OM
         if options.emit == "ge":
@@ -180,6 +189,10 @@ def _compile(options: argparse.Namespace) -> None:
             _write(names["--fusion-report"], log.json() + "\n")
         if options.report is not None and executable is not None:
             _write(names["--report"], executable.report.json() + "\n")
+
+
+def _of_gear(entry: dict[str, str]) -> str:
+    return f" of gear {entry['gear']}" if "gear" in entry else ""
 
 
 def _gears(options: argparse.Namespace) -> GearList | None:
