@@ -228,8 +228,10 @@ def compile_gears(
     name: str = "model",
     fusion_log: FusionLog | None = None,
 ) -> Executable:
-    """One OM of all gears. ``module`` has the inputs of the model; ``of_shapes`` makes the module of a gear. Errors of a
-    gear name it."""
+    """One OM of all gears. ``module`` has the inputs of the model; ``of_shapes`` makes the module of a gear.
+
+    Errors of a gear name it.
+    """
     chip = load_target(target)
     gears, by_gear = for_model(module, gears)
     programs: list[Program] = []

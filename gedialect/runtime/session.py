@@ -13,8 +13,9 @@ from threadpoolctl import ThreadpoolController  # pyright: ignore[reportMissingT
 
 from gedialect.binary.inout import TensorInfo
 from gedialect.binary.isa import ON_CHIP
+from gedialect.binary.kernel import Kernel
 from gedialect.binary.memory import Arg
-from gedialect.binary.tasks import CopyTask, HostTask, HostValue, KernelTask, LabelGoto, LabelSwitch
+from gedialect.binary.tasks import CopyTask, HostTask, HostValue, KernelTask, LabelGoto, LabelSwitch, Task
 from gedialect.errors import GeError
 from gedialect.runtime.gears import LoadedGear, choose
 from gedialect.runtime.host import run_host_task
@@ -48,7 +49,8 @@ class Session:
         target = load_target(model.target)
         self.machine = Machine({space: target.size(space) for space in ON_CHIP}, sanitize=sanitize)
         self._weights: dict[tuple[int, int], Bytes] = {}
-        self._kernels = {name: self.machine.load(code) for name, code in model.kernels.items()}
+        # with gears, most kernels of the file are of others than the one that runs
+        self._kernels = {} if model.gears else {name: self.machine.load(code) for name, code in model.kernels.items()}
 
     def run(self, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[str, npt.NDArray[Any]]:
         """Outputs by name, in the model's order, dtypes and shapes; GE1004 for inputs that do not fit."""
@@ -79,9 +81,9 @@ class Session:
             match task:
                 case KernelTask():
                     try:
-                        self.machine.run(self._kernels[task.kernel], [regions.argument(a) for a in task.args])
+                        self.machine.run(self._kernel(task.kernel), [regions.argument(a) for a in task.args])
                     except GeError as e:
-                        raise e.at(f"node {self.model.node_of(task)}{regions.gear}") from None
+                        raise self._placed(e, task, regions) from None
                 case HostTask():
                     self._host(task, regions)
                 case CopyTask():
@@ -102,10 +104,23 @@ class Session:
         try:
             results = run_host_task(task, operands)
         except GeError as e:
-            raise e.at(f"node {self.model.node_of(task)}{regions.gear}") from None
+            raise self._placed(e, task, regions) from None
         for value, array in zip(task.results, results, strict=True):
             regions.array(value)[...] = array
             regions.written(value.arg)
+
+    def _placed(self, error: GeError, task: Task, regions: _Regions) -> GeError:
+        """The error with the node of the model, and the gear; a place inside a kernel stays the place."""
+        node = f"node {self.model.node_of(task)}{regions.gear}"
+        if error.where is not None:
+            error.details = (*error.details, f"in {node}")
+        return error.at(node)
+
+    def _kernel(self, name: str) -> Kernel:
+        found = self._kernels.get(name)
+        if found is None:
+            found = self._kernels[name] = self.machine.load(self.model.kernels[name])
+        return found
 
     def weight(self, offset: int, size: int) -> Bytes:
         """Bytes of the weights partition, mapped where the file is."""

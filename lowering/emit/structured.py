@@ -273,12 +273,12 @@ class StructuredEmitter:
         scope: Scope,
         labels: Sequence[int],
     ) -> tuple[int, list[Scope], list[str]]:
-        """The node of an op with bodies: its index, and a graph for each body, all of the same inputs."""
+        """The node of an op with bodies: its index, a graph for each body, all of the same inputs, and what nodes of
+        these are called after."""
         reads = [s for s in read_slots([x for b in bodies for x in b]) if s in scope.edges]
         values = list(dict.fromkeys([*first, *reads]))
-        names = [self.writer.unique(f"{name}_{n}") for n in ("else", "then")[: len(bodies)]]
-        if len(bodies) == 1:
-            names = [self.writer.unique(f"{name}_body")]
+        stems = [f"{name}_{n}" for n in (("body",) if len(bodies) == 1 else ("else", "then"))]
+        names = [self.writer.unique(stem) for stem in stems]
         node = self.writer.unique(name)
         index = scope.graph.add_op(
             node,
@@ -290,16 +290,16 @@ class StructuredEmitter:
             attrs={"_label_switch_list": list(labels)},
         )
         inner: list[Scope] = []
-        for graph_name in names:
+        for graph_name, stem in zip(names, stems, strict=True):
             body = Scope(self.writer.graph(graph_name))
             for number, slot in enumerate(values):
-                data = self.writer.unique(f"{graph_name}_x{number}")
+                data = self.writer.unique(f"{stem}_x{number}")
                 body.graph.add_data(data, self.desc(slot), place=self.places[slot], parent_index=number)
                 body.edges[slot] = (data, 0)
             inner.append(body)
         for number, slot in enumerate(results):
             scope.edges[slot] = (node, number)
-        return index, inner, names
+        return index, inner, stems
 
     def _close(self, scope: Scope, name: str, results: Sequence[int]) -> None:
         found = [s for s in results if s in scope.edges]
