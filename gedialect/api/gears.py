@@ -149,8 +149,8 @@ def for_model(module: ModuleOp, gears: GearList) -> tuple[GearList, list[Shapes]
         raise UsageError(
             f"{option} is given, but no size of the inputs is unknown",
             code="GE1014",
-            hint="export the model with a dynamic axis, and leave its size out of --input-shape "
-            f'or write -1 for it: --input-shape "{first}:{shape}"',
+            hint="export the model with a dynamic axis (a size that the model fixes stays fixed), and leave its size "
+            f'out of --input-shape or write -1 for it: --input-shape "{first}:{shape}"',
         )
     places = [(n, axis) for n, shape in unknown.items() for axis, size in enumerate(shape) if size == DYNAMIC]
     if gears.kind == "dynamic_batch_size":
