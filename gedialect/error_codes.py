@@ -110,7 +110,8 @@ _ENTRIES: tuple[tuple[str, str, str, str], ...] = (
         "unknown sizes",
         "Sizes or ranks of the inputs are open, or come from data inside the model, and what was asked for needs them.",
         'Give them, with --input-shape "x:1,3,224,224" or input_shapes={"x": [1, 3, 224, 224]}; the message has the '
-        "names. compile() does without: it compiles at the first run.",
+        "names. compile() does without: it compiles at the first run. For several sizes in one OM give "
+        "--dynamic-batch-size or --dynamic-dims; they need sizes that the model leaves open.",
     ),
     (
         "GE1015",

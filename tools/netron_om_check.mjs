@@ -57,4 +57,4 @@ for (const file of files) {
         console.error(`${file}: FAILED: ${error.message}`);
     }
 }
-process.exit(failed ? 1 : 0);
+process.exitCode = failed ? 1 : 0; // process.exit would cut what a pipe has not taken yet

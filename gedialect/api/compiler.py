@@ -34,6 +34,7 @@ from gedialect.targets import load_target
 if TYPE_CHECKING:
     import onnx
 
+    from gedialect.api.gears import GearList
     from gedialect.patterns.rule import Rule
 
 Progress = Callable[[str], None]
@@ -57,6 +58,8 @@ def compile(
     strict_numerics: bool = False,
     options: Mapping[str, object] | None = None,
     fusion_report: str | os.PathLike[str] | None = None,
+    dynamic_batch_size: Sequence[int] | None = None,
+    dynamic_dims: Sequence[Sequence[int]] | None = None,
 ) -> Executable | ChainExecutable | ShapedExecutable:
     """Compile a model (a path, an ``onnx.ModelProto``, which is not changed, or a ge module).
 
@@ -65,6 +68,8 @@ def compile(
     those of the catalogue. ``disable`` and ``enable`` name passes, rules, topics, labels of kernels or GE's fusion
     passes; ``fusion_modes``, ``max_fusion_ops`` and ``options``, which takes GE's keys, are described in
     ``gedialect.switches``. ``fusion_report`` is a file for what fused and what it saved, as JSON.
+    ``dynamic_batch_size`` (for inputs whose first size alone is unknown) or ``dynamic_dims`` (a value for every unknown
+    size) are gears: sizes that one executable is compiled for, of which each run takes one.
     Raises ``GeError``: GE10xx for a bad model or option, ``UnsupportedError`` with every op that is missing.
     """
     check_options(
@@ -77,10 +82,34 @@ def compile(
     level_number(level)
     load_target(target)
     _check_precision(precision)
+    gears = None
+    if dynamic_batch_size is not None or dynamic_dims is not None:
+        from gedialect.api.gears import check_gears
+
+        gears = check_gears(dynamic_batch_size, dynamic_dims)
+    loaded = load_rules(rules)
+
+    def specialized(shapes: Mapping[str, tuple[int, ...]]) -> ModuleOp:
+        return import_source(model, {**(input_shapes or {}), **shapes})
+
+    if gears is not None:
+        log = None if fusion_report is None else FusionLog()
+        made = build_gears(
+            import_source(model, input_shapes, inputs_only=True),
+            gears,
+            specialized,
+            level=level,
+            target=target,
+            precision=precision,
+            time=time,
+            rules=loaded,
+            switches=switches,
+            fusion_log=log,
+        )
+        _write_log(log, fusion_report)
+        return made
     module = import_source(model, input_shapes)
     unknown = unknown_sizes(module)
-
-    loaded = load_rules(rules)
 
     def compile_static(module: ModuleOp) -> Executable:
         log = None if fusion_report is None else FusionLog()
@@ -94,9 +123,7 @@ def compile(
             switches=switches,
             fusion_log=log,
         )
-        if log is not None and fusion_report is not None:
-            with atomic_output(fusion_report) as name, open(name, "w", encoding="utf-8") as out:
-                out.write(log.json() + "\n")
+        _write_log(log, fusion_report)
         return made
 
     settings = {"level": f"O{level_number(level)}", "target": target, "precision": precision}
@@ -105,9 +132,15 @@ def compile(
         return _executable(module, compile_static, kept)
 
     def compile_for(shapes: dict[str, tuple[int, ...]]) -> Executable | ChainExecutable:
-        return _executable(import_source(model, {**(input_shapes or {}), **shapes}), compile_static, kept)
+        return _executable(specialized(shapes), compile_static, kept)
 
     return ShapedExecutable(compile_for, input_names(graph_function(module)), shape_hint(unknown))
+
+
+def _write_log(log: FusionLog | None, path: str | os.PathLike[str] | None) -> None:
+    if log is not None and path is not None:
+        with atomic_output(path) as name, open(name, "w", encoding="utf-8") as out:
+            out.write(log.json() + "\n")
 
 
 def chain(module: ModuleOp, settings: Mapping[str, str]) -> ChainExecutable:
@@ -156,10 +189,14 @@ def load_rules(rules: Sequence[str | os.PathLike[str] | Rule]) -> tuple[Rule, ..
 
 
 def import_source(
-    model: str | os.PathLike[str] | onnx.ModelProto | ModuleOp, input_shapes: Shapes | None = None
+    model: str | os.PathLike[str] | onnx.ModelProto | ModuleOp,
+    input_shapes: Shapes | None = None,
+    *,
+    inputs_only: bool = False,
 ) -> ModuleOp:
     """The ge module of a model file, text file, ``onnx.ModelProto`` or module (which is not changed).
 
+    ``inputs_only``: only the inputs of its function matter, which are read without the rest where that can be.
     UsageError GE1013 for a model, GE1001 for shapes of another kind.
     """
     input_shapes = checked_shapes(input_shapes)
@@ -169,13 +206,13 @@ def import_source(
         path = os.fsdecode(model)
         if path.endswith(".mlir"):
             return _specialized(parse_file(path), input_shapes)
-        from gedialect.frontends import import_model
+        from gedialect.frontends import import_inputs, import_model
 
-        return import_model(path, input_shapes=input_shapes)
+        return (import_inputs if inputs_only else import_model)(path, input_shapes=input_shapes)
     check_model(model)
-    from gedialect.frontends.onnx import import_model as import_onnx
+    from gedialect.frontends import onnx as reader
 
-    return import_onnx(model, input_shapes=input_shapes)
+    return (reader.import_inputs if inputs_only else reader.import_model)(model, input_shapes=input_shapes)
 
 
 def parse_file(path: str) -> ModuleOp:
@@ -251,6 +288,52 @@ def build(
     if rules or switches != Switches():
         raise unsaveable(module)
     return chain(module, {"level": f"O{level_number(level)}", "target": target, "precision": precision})
+
+
+def build_gears(
+    module: ModuleOp,
+    gears: GearList,
+    of_shapes: Callable[[dict[str, tuple[int, ...]]], ModuleOp],
+    *,
+    level: str | int = "O2",
+    target: str = "ascend910b1",
+    precision: str = "origin",
+    time: bool = False,
+    progress: Progress | None = None,
+    name: str = "model",
+    rules: Sequence[Rule] = (),
+    switches: Switches = Switches(),
+    fusion_log: FusionLog | None = None,
+) -> Executable:
+    """One executable of all gears; see ``gedialect.api.gears.compile_gears``."""
+    from gedialect.api.gears import compile_gears
+
+    def decide_gear(part: ModuleOp, report: Report | None, inner: Progress | None) -> None:
+        decide(
+            part,
+            level=level,
+            target=target,
+            precision=precision,
+            report=report,
+            progress=inner,
+            rules=rules,
+            switches=switches,
+            fusion_log=fusion_log,
+        )
+
+    return compile_gears(
+        module,
+        gears,
+        of_shapes,
+        decide_gear,
+        level=level,
+        target=target,
+        precision=precision,
+        time=time,
+        progress=progress,
+        name=name,
+        fusion_log=fusion_log,
+    )
 
 
 def compile_module(

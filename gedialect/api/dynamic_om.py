@@ -92,7 +92,7 @@ def read_dynamic(om: OmFile, where: str) -> tuple[ModuleOp, dict[str, str]]:
         raise GeError(f"attribute {DYNAMIC_KEY} is damaged", code="GE1309", where=where)
     module = parse_module(GeContext(), fields["text"].encode(), where)
     verify(module, file=where)
-    weights = STORE.register(om.weights.view(0, om.weights.size))
+    weights = STORE.register(om.weights.view(0, om.weights.size), whole_file=True)
     for op in module.walk():
         if isinstance(op, ConstantOp) and isinstance(op.value, WeightAttr):
             if op.value.file.data != FILE:

@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from gedialect.api.arguments import as_array, by_name
 from gedialect.api.report import Report
-from gedialect.errors import GeError
+from gedialect.errors import GeError, UsageError
+from gedialect.runtime.gears import LoadedGear
 from gedialect.runtime.loader import LoadedModel, load_om
 from gedialect.runtime.loader import load as load_file
 from gedialect.runtime.profiler import Timing, time_model
-from gedialect.runtime.session import Session, bind
+from gedialect.runtime.session import Session, bind_model
 from gedialect.targets import load_target
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ class Executable:
         self._om = om
         self._model = model
         self._session: dict[bool, Session] = {}
-        self._timing: Timing | None = None
+        self._timings: dict[int | None, Timing] = {}
+        self._gear: LoadedGear | None = None
         self.report = Report.from_dict(model.report)
 
     @classmethod
@@ -49,25 +51,45 @@ class Executable:
     def output_names(self) -> list[str]:
         return [t.name for t in self._model.outputs]
 
+    @property
+    def gears(self) -> tuple[LoadedGear, ...]:
+        """What sizes it was compiled for, of which each run takes one; empty if sizes are fixed."""
+        return self._model.gears
+
+    @property
+    def gear(self) -> LoadedGear | None:
+        """The gear of the last run."""
+        return self._gear
+
     def run(self, inputs: Mapping[str, Any] | Sequence[Any], *, sanitize: bool = False) -> dict[str, Array]:
         """Outputs by name, in order, with the model's exact dtypes and shapes; GE1004 for inputs that do not fit.
 
-        ``inputs`` is a dict by name or a list in order; ``sanitize`` checks every kernel while it runs.
+        ``inputs`` is a dict by name or a list in order; ``sanitize`` checks every kernel while it runs. With gears, the
+        shapes of the inputs say which of them runs.
         """
         inputs = {n: as_array(n, v) for n, v in by_name(inputs, self.input_names).items()}
+        self._gear = bind_model(self._model, inputs)[1]
         if sanitize not in self._session:
             self._session[sanitize] = Session(self._model, sanitize=sanitize)
         return self._session[sanitize].run(inputs)
 
     def check(self, inputs: Mapping[str, Any]) -> None:
         """GE1004 unless ``run`` would take these inputs."""
-        bind(self._model.inputs, inputs)
+        bind_model(self._model, inputs)
 
-    def timing(self) -> Timing:
-        """Predicted time of one run, task by task, on the target the model was compiled for."""
-        if self._timing is None:
-            self._timing = time_model(self._model, load_target(self._model.target))
-        return self._timing
+    def timing(self, gear: int | None = None) -> Timing:
+        """Predicted time of one run, task by task, on the target the model was compiled for. ``gear``: the number of
+        the gear; else it is that of the last run, before any run the slowest."""
+        target = load_target(self._model.target)
+        numbers: list[int | None] = [gear] if gear is not None else [g.number for g in self.gears] or [None]
+        if gear is None and self._gear is not None:
+            numbers = [self._gear.number]
+        if gear is not None and not 0 <= gear < len(self.gears):
+            raise UsageError(f"there is no gear {gear}", hint=f"the model has {len(self.gears)} gears, numbered from 0")
+        for number in numbers:
+            if number not in self._timings:
+                self._timings[number] = time_model(self._model, target, number)
+        return max((self._timings[number] for number in numbers), key=lambda timing: timing.us)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the OM: to a temporary file first, then renamed."""

@@ -14,6 +14,7 @@ from math import prod
 from typing import Any
 
 from gedialect.binary import kernel_store
+from gedialect.binary.gears import ORIGIN_DIMS, SUFFIX, Gears, records, to_json
 from gedialect.binary.inout import FORMATS, TensorInfo
 from gedialect.binary.memory import VARIABLE_BASE, Arg, Memory
 from gedialect.binary.om import OmFile
@@ -32,6 +33,8 @@ WORKSPACE_KEY = "gedialect.workspace_size"
 INPUTS_KEY = "gedialect.inputs"
 OUTPUTS_KEY = "gedialect.outputs"
 DTYPE_KEY = "gedialect.dtype"
+GEARS_KEY = "gedialect.gears"
+"""JSON of the gears; see ``gedialect.binary.gears``."""
 DYNAMIC_KEY = "gedialect.dynamic"
 """JSON of a model that is compiled while it runs: its ge text and how to compile it; such a file has no tasks."""
 
@@ -80,6 +83,8 @@ class ModelWriter:
     name: str
     memory: Memory
     """Its ``weights`` size may still be unknown (0)."""
+    gear: int | None = None
+    """The gear whose nodes are being added: their names end in it, and they have its label."""
     weights: Weights = field(default_factory=Weights)
     graphs: list[GraphWriter] = field(default_factory=list["GraphWriter"])
     _names: dict[str, int] = field(default_factory=dict[str, int], repr=False)
@@ -94,10 +99,11 @@ class ModelWriter:
 
     def unique(self, name: str) -> str:
         """``name``, or ``name_1`` and so on if a node has it already; the name is reserved for the caller."""
-        free, suffix = name, 0
+        end = "" if self.gear is None else f"{SUFFIX}{self.gear}"
+        free, suffix = f"{name}{end}", 0
         while free in self._names:
             suffix += 1
-            free = f"{name}_{suffix}"
+            free = f"{name}_{suffix}{end}"
         self._names[free] = -1
         return free
 
@@ -162,11 +168,18 @@ class GraphWriter:
         self.graph_def.name = self.name
 
     def add_data(
-        self, name: str, desc: TensorDesc, *, place: Arg | None = None, parent_index: int | None = None
+        self,
+        name: str,
+        desc: TensorDesc,
+        *,
+        place: Arg | None = None,
+        parent_index: int | None = None,
+        origin_dims: Sequence[int] | None = None,
     ) -> None:
         """A graph input. In the root graph it lies in input region k, k counting the Data nodes (unless ``place``).
 
-        ``parent_index``: in a subgraph, the input of the calling node that it stands for.
+        ``parent_index``: in a subgraph, the input of the calling node that it stands for. ``origin_dims``: its shape
+        in the model, -1 for sizes that gears give.
         """
         index = self._data
         self._data += 1
@@ -175,6 +188,8 @@ class GraphWriter:
         attrs: dict[str, AttrValue] = {"index": index}
         if parent_index is not None:
             attrs["_parent_node_index"] = parent_index
+        if origin_dims is not None:
+            attrs[ORIGIN_DIMS] = Typed("i", origin_dims)
         self._add(name, "Data", (), [desc], [place], attrs, ("x",), ("y",))
         self.graph_def.input.append(f"{name}:0")
 
@@ -239,11 +254,16 @@ class GraphWriter:
         return op.id
 
     def add_net_output(
-        self, name: str, inputs: Sequence[Edge | tuple[str, int]], *, parent_indices: Sequence[int] | None = None
+        self,
+        name: str,
+        inputs: Sequence[Edge | tuple[str, int]],
+        *,
+        parent_indices: Sequence[int] | None = None,
+        attrs: Mapping[str, AttrValue] | None = None,
     ) -> int:
         """The node that collects the outputs, in order. ``parent_indices``: as for :meth:`add_data`, one each."""
         edges = [Edge(*e) if isinstance(e, tuple) else e for e in inputs]
-        op = self._add(name, "NetOutput", edges, (), None, {}, (), ())
+        op = self._add(name, "NetOutput", edges, (), None, attrs or {}, (), ())
         for number, edge in enumerate(edges):
             op.src_name.append(edge.source)
             op.src_index.append(edge.index)
@@ -271,7 +291,7 @@ class GraphWriter:
         sources = [None if edge is None else self._source(name, edge) for edge in inputs]
         op = self.graph_def.op.add()
         op.name, op.type, op.id, op.has_out_attr = name, type, id_, True
-        set_attrs(op.attr, attrs)
+        set_attrs(op.attr, attrs if self.model.gear is None else {**attrs, "_batch_label": f"Batch_{self.model.gear}"})
         set_name_map(op.attr, "_input_name", _names(input_names, len(inputs), "input", name))
         set_name_map(op.attr, "_output_name", _names(output_names, len(outputs), "output", name))
         for edge, source in zip(inputs, sources, strict=True):
@@ -342,11 +362,14 @@ def build_om(
     target: str,
     report: Mapping[str, Any],
     attrs: Mapping[str, AttrValue] | None = None,
+    gears: Gears | None = None,
 ) -> OmFile:
     """The finished file: graphs and constants of ``writer``, tasks, kernels, and the model's attributes.
 
     ``target`` is the ``soc_version`` ("Ascend910B1"); ``report`` is kept as JSON; ``attrs`` adds model attributes.
     """
+    if gears is not None:
+        attrs = {**(attrs or {}), GEARS_KEY: to_json(gears)}
     memory = replace(writer.memory, weights=writer.weights.size)
     task_def = encode_tasks(tasks, memory)
     model = ModelDef()
@@ -390,4 +413,5 @@ def build_om(
         kernels=dict(kernels),
         inputs=list(inputs),
         outputs=list(outputs),
+        info={} if gears is None else records(gears, inputs),
     )

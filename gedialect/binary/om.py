@@ -49,7 +49,8 @@ M = TypeVar("M", ModelDef, ModelTaskDef)
 
 @dataclass
 class OmFile:
-    """One static model. ``extra`` holds partitions of other types as bytes, kept on rewriting."""
+    """One static model. ``extra`` holds partitions of other types as bytes, ``info`` entries of MODEL_INOUT_INFO beside
+    inputs and outputs; both are kept on rewriting."""
 
     name: str
     model: ModelDef
@@ -62,6 +63,7 @@ class OmFile:
     """At most 20 bytes of text; the chip is in the model attribute ``soc_version``."""
     om_ir_version: int = 2
     extra: dict[int, Buffer] = field(default_factory=dict[int, Buffer])
+    info: dict[int, bytes] = field(default_factory=dict[int, bytes])
 
 
 def write_om(om: OmFile, path: str | os.PathLike[str]) -> int:
@@ -103,7 +105,7 @@ def _partitions(om: OmFile) -> list[_Part]:
     """(type, size, writer) in GE's order for a static offline model: others, 8, 0, 1, 3, 4, 2."""
     aicpu = om.extra.get(CUST_AICPU_KERNELS)
     parts = [_blob(kind, om.extra[kind]) for kind in sorted(om.extra) if kind != CUST_AICPU_KERNELS]
-    parts.append(_blob(MODEL_INOUT_INFO, inout.encode(om.inputs, om.outputs)))
+    parts.append(_blob(MODEL_INOUT_INFO, inout.encode(om.inputs, om.outputs, om.info)))
     parts.append(_blob(MODEL_DEF, _message(om.model, MODEL_DEF)))
     if om.weights.size:
         parts.append((WEIGHTS_DATA, om.weights.size, om.weights.write))
@@ -162,7 +164,7 @@ def from_bytes(data: Buffer) -> OmFile:
     parts = _read_table(view, wide=head.wide)
     if MODEL_DEF not in parts:
         raise GeError("the file holds no MODEL_DEF", code="GE1303")
-    inputs, outputs = inout.decode(parts.pop(MODEL_INOUT_INFO, memoryview(b"")))
+    inputs, outputs, info = inout.decode(parts.pop(MODEL_INOUT_INFO, memoryview(b"")))
     weights = Weights()
     if WEIGHTS_DATA in parts:
         blob = parts.pop(WEIGHTS_DATA)
@@ -178,6 +180,7 @@ def from_bytes(data: Buffer) -> OmFile:
         platform_version=head.platform_version,
         om_ir_version=head.om_ir_version,
         extra=dict(parts),
+        info=info,
     )
 
 

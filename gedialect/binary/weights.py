@@ -154,10 +154,13 @@ class Weights:
     """Bytes up to the end of the last segment."""
     total: int | None = None
     """Size of the partition if it is fixed (a file that was read)."""
+    deep: bool = False
+    """Whether contents of deferred constants are compared as well: they have to be made for that, once more each."""
     _named: dict[Span | tuple[int, str], Place] = field(default_factory=dict[Span | tuple[int, str], Place], repr=False)
     _sampled: dict[tuple[int, bytes], list[_Candidate]] = field(
         default_factory=dict[tuple[int, bytes], "list[_Candidate]"], repr=False
     )
+    _by_size: dict[int, list[_Candidate]] = field(default_factory=dict[int, "list[_Candidate]"], repr=False)
 
     @property
     def size(self) -> int:
@@ -169,7 +172,8 @@ class Weights:
     def add(self, source: Source) -> Place:
         """Place a constant; one that equals an earlier constant shares its place.
 
-        Contents are compared by digest, and only among constants of equal length, head and tail.
+        Contents are compared by digest, and only among constants of equal length, head and tail; those of deferred
+        constants only if ``deep``.
         """
         if isinstance(source, Deferred):
             named: Span | tuple[int, str] = (source.length, source.key)
@@ -179,7 +183,7 @@ class Weights:
             return self._add_content(source)
         place = self._named.get(named)
         if place is None:
-            place = self._append(source) if isinstance(source, Deferred) else self._add_content(source)
+            place = self._place(source) if isinstance(source, Deferred) else self._add_content(source)
             self._named[named] = place
         return place
 
@@ -190,6 +194,18 @@ class Weights:
         for old in same:
             if key[0] <= len(key[1]) or old.full_digest() == new.full_digest():
                 return old.place
+        new.place = self._place(source)
+        same.append(new)
+        return new.place
+
+    def _place(self, source: Source) -> Place:
+        """The place of a constant that none equals as far as that is told without making it."""
+        new = _Candidate(Place(0, 0), source)
+        same = self._by_size.setdefault(_size(source), [])
+        if self.deep:
+            for old in same:
+                if old.full_digest() == new.full_digest():
+                    return old.place
         new.place = self._append(source)
         same.append(new)
         return new.place

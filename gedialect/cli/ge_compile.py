@@ -7,12 +7,18 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gedialect.binary.output import atomic_output
 from gedialect.cli.common import ArgumentParser, check_files, run
 from gedialect.cli.rule_options import add_rules_option
 from gedialect.cli.switch_options import add_switch_options, switches_of
 from gedialect.errors import GeError, UnsupportedError, UsageError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from gedialect.api.gears import GearList
 
 PROG = "ge-compile"
 EXAMPLE = """\
@@ -21,6 +27,8 @@ examples:
   ge-compile model.onnx -o model.om --input-shape "x:1,3,224,224" --report report.json
   ge-compile model.onnx -o decided.mlir --emit ge -O1            the graph with every decision, as text
   ge-compile model.onnx -o kernels.mlir --emit npu               the kernels, as text
+  ge-compile model.onnx -o model.om --input-shape "x:-1,3,224,224" --dynamic-batch-size 1,2,4
+  ge-compile model.onnx -o model.om --input-shape "ids:-1,-1" --dynamic-dims "1,128;4,256"
 exit codes: 0 fine, 1 error, 2 wrong usage"""
 
 
@@ -37,6 +45,15 @@ def command(arguments: Sequence[str]) -> int:
     parser.add_argument("--precision", choices=("origin", "fp16"), default="origin", help="default: the model's types")
     parser.add_argument("--emit", choices=("ge", "npu", "om"), default="om", help="what to write (default: om)")
     parser.add_argument("--input-shape", metavar="SHAPES", help='sizes of inputs: "x:1,3,224,224;y:1,8"')
+    gears = parser.add_mutually_exclusive_group()
+    gears.add_argument(
+        "--dynamic-batch-size", metavar="SIZES", help="one OM for several batch sizes, the first size of inputs: 1,2,4"
+    )
+    gears.add_argument(
+        "--dynamic-dims",
+        metavar="GEARS",
+        help='one OM for several sizes: a value for each unknown size, in order: "1,128;4,256"',
+    )
     parser.add_argument("--report", metavar="R.json", help="write what was done as JSON")
     parser.add_argument("--time", action="store_true", help="predict the latency on the target")
     parser.add_argument("--no-host-fallback", action="store_true", help="an op that no kernel covers is an error")
@@ -75,14 +92,38 @@ def _compile(options: argparse.Namespace) -> None:
     from gedialect.cli.rule_options import load_all
     from gedialect.ir.input_shapes import parse_input_shapes
 
+    gears = _gears(options)
     shapes = None if options.input_shape is None else parse_input_shapes(options.input_shape)
     rules = load_all(options.rules)
     switches = switches_of(options)
     log = None if options.fusion_report is None else FusionLog()
+    source: ModuleOp | None = None
+
+    def of_gear(found: dict[str, tuple[int, ...]]) -> ModuleOp:
+        nonlocal source
+        source = api.import_source(options.model, {**(shapes or {}), **found})
+        return source
+
     with steps(f"compiling {os.path.basename(options.model)}") as progress:
         progress("import")
-        module = api.import_source(options.model, shapes)
-        if options.emit != "om" and options.report is None and not options.no_host_fallback and not options.time:
+        module = api.import_source(options.model, shapes, inputs_only=gears is not None)
+        name = os.path.splitext(os.path.basename(options.model))[0]
+        if gears is not None:
+            executable = api.build_gears(
+                module,
+                gears,
+                of_gear,
+                level=options.level,
+                target=options.target,
+                precision=options.precision,
+                time=options.time,
+                progress=progress,
+                name=name,
+                rules=rules,
+                switches=switches,
+                fusion_log=log,
+            )
+        elif options.emit != "om" and options.report is None and not options.no_host_fallback and not options.time:
             decide(
                 module,
                 level=options.level,
@@ -95,7 +136,6 @@ def _compile(options: argparse.Namespace) -> None:
             )
             executable = None
         else:
-            name = os.path.splitext(os.path.basename(options.model))[0]
             executable = api.build(
                 module,
                 level=options.level,
@@ -109,7 +149,7 @@ def _compile(options: argparse.Namespace) -> None:
                 fusion_log=log,
             )
     if executable is not None and options.no_host_fallback and executable.report.host_ops:
-        ops = [f"{entry['op']} (node {entry['node']})" for entry in executable.report.host_ops]
+        ops = [f"{entry['op']} (node {entry['node']}{_of_gear(entry)})" for entry in executable.report.host_ops]
         raise UnsupportedError(
             f"{len(ops)} ops have no kernel",
             code="GE1206",
@@ -120,9 +160,13 @@ def _compile(options: argparse.Namespace) -> None:
     if executable is not None and options.time:
         from gedialect.runtime.profiler import summary
 
-        print(summary(executable.timing()))
+        if isinstance(executable, api.Executable) and executable.gears:
+            for gear in executable.gears:
+                print(f"{gear.name}: {summary(executable.timing(gear.number))}")
+        else:
+            print(summary(executable.timing()))
     outputs = _outputs(options)
-    check_files(PROG, outputs, weight_inputs(module))
+    check_files(PROG, outputs, weight_inputs(module if source is None else source))
     with contextlib.ExitStack() as files:
         # all are made before any takes its place, so that a report that cannot be written leaves no OM
         if options.emit == "ge":
@@ -145,6 +189,25 @@ def _compile(options: argparse.Namespace) -> None:
             _write(names["--fusion-report"], log.json() + "\n")
         if options.report is not None and executable is not None:
             _write(names["--report"], executable.report.json() + "\n")
+
+
+def _of_gear(entry: dict[str, str]) -> str:
+    return f" of gear {entry['gear']}" if "gear" in entry else ""
+
+
+def _gears(options: argparse.Namespace) -> GearList | None:
+    """The gears asked for."""
+    if options.dynamic_batch_size is None and options.dynamic_dims is None:
+        return None
+    if options.emit != "om":
+        raise UsageError(
+            f"--emit {options.emit} writes the text of one graph, gears are several",
+            where=PROG,
+            hint="leave the gears out and give the sizes of one with --input-shape: its text is the same",
+        )
+    from gedialect.api.gears import parse_gears
+
+    return parse_gears(options.dynamic_batch_size, options.dynamic_dims)
 
 
 def _outputs(options: argparse.Namespace) -> dict[str, str | None]:

@@ -123,6 +123,8 @@ def _execute(options: argparse.Namespace, extension: str, given: Inputs) -> tupl
             executable = api.compile(module)
         outputs = executable.run(inputs, sanitize=options.sanitize)
     if options.time or options.trace is not None:
+        if options.time and isinstance(executable, api.Executable) and executable.gear is not None:
+            print(f"gear {executable.gear.name}")
         _timing(options, executable.timing())
     return inputs, outputs, executable.report.precision
 

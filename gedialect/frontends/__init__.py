@@ -25,3 +25,13 @@ def import_model(path: str, input_shapes: Mapping[str, Sequence[int]] | None = N
     from gedialect.frontends import onnx
 
     return onnx.import_model(path, None if input_shapes is None else dict(input_shapes))
+
+
+def import_inputs(path: str, input_shapes: Mapping[str, Sequence[int]] | None = None) -> ModuleOp:
+    """A ge module whose function has the inputs of a model file. Where the format allows it, that is all it has: nodes
+    that cannot be converted while sizes are unknown do not matter then."""
+    if os.path.splitext(path)[1].lower() != ".onnx":
+        return import_model(path, input_shapes)
+    from gedialect.frontends import onnx
+
+    return onnx.import_inputs(path, input_shapes)

@@ -6,6 +6,7 @@ file that names them, or under ``memory:N`` for models that were never on disk.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import mmap
 import os
@@ -27,11 +28,22 @@ class WeightStore:
         self.search: list[str] = []
         self._open: dict[str, memoryview] = {}
         self._memory: dict[str, Any] = {}
+        self._names: dict[tuple[int, bytes], str] = {}
+        """Of what lies in memory, by length and digest."""
         self._count = itertools.count()
 
-    def register(self, data: Any) -> str:
-        """Keep a bytes-like object or array alive and return the file name that stands for it."""
+    def register(self, data: Any, *, whole_file: bool = False) -> str:
+        """Keep a bytes-like object or array alive and return the file name that stands for it.
+
+        Equal data has one name and is kept once, so that a model imported for several sizes has its weights once; the
+        data must not change. Of a ``whole_file`` that is not looked at.
+        """
         name = f"memory:{next(self._count)}"
+        if not whole_file:
+            key = (memoryview(data).nbytes, hashlib.blake2b(data, digest_size=32).digest())
+            known = self._names.setdefault(key, name)
+            if known != name:
+                return known
         self._memory[name] = data
         return name
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
 
+from gedialect.binary.gears import Gears
 from gedialect.binary.inout import TensorInfo
 from gedialect.binary.memory import VARIABLE_BASE, WEIGHT_BASE, WORKSPACE_BASE, Memory
 from gedialect.binary.model_def import (
@@ -38,6 +39,8 @@ from gedialect.binary.tasks import (
 from gedialect.binary.weights import Weights
 from gedialect.errors import GeError
 from gedialect.ir.dtypes import BY_NAME
+from gedialect.runtime import gears as gear_tools
+from gedialect.runtime.gears import INDEX_BYTES, LoadedGear
 
 _MAX_RANK = 64
 _MAX_BYTES = 1 << 48
@@ -62,9 +65,13 @@ class LoadedModel:
     """Label -> number of the task that sets it."""
     report: dict[str, Any]
     om: OmFile
+    stated: Gears | None = None
+    gears: tuple[LoadedGear, ...] = ()
+    """Empty for a model of fixed sizes. With gears, ``inputs`` and ``outputs`` have -1 where those differ, and the
+    memory has one more input, the number of the gear."""
 
     def node_of(self, task: Task) -> str:
-        """The name of the node a task belongs to."""
+        """The name of the node a task belongs to; the same in all gears."""
         return self.node_names.get(task.op_index, f"node {task.op_index}")
 
 
@@ -102,10 +109,14 @@ def load_om(om: OmFile) -> LoadedModel:
             code="GE1309",
             hint="gedialect.api.load and ge-run do that",
         )
-    inputs, outputs = _tensors(om, INPUTS_KEY), _tensors(om, OUTPUTS_KEY)
+    gears = gear_tools.stated(om)
+    least = 0 if gears is None else -1
+    inputs, outputs = _tensors(om, INPUTS_KEY, least), _tensors(om, OUTPUTS_KEY, least)
+    if gears is not None:
+        gear_tools.with_room(gears, inputs, outputs)
     memory = Memory(
         workspace=_size(om, WORKSPACE_KEY),
-        inputs=[t.nbytes for t in inputs],
+        inputs=[*(t.nbytes for t in inputs), *([] if gears is None else [INDEX_BYTES])],
         outputs=[t.nbytes for t in outputs],
         weights=om.weights.size,
     )
@@ -122,6 +133,9 @@ def load_om(om: OmFile) -> LoadedModel:
     memory.check()
     tasks = decode_tasks(om.tasks, memory)
     names = {op.id: op.name for graph in om.model.graph for op in graph.op}
+    labels = _check(tasks, om.kernels, names)
+    if gears is not None:
+        names = {n: gear_tools.source_name(name) for n, name in names.items()}
     return LoadedModel(
         name=om.model.name,
         target=str(get(attrs, "soc_version", "")),
@@ -132,9 +146,11 @@ def load_om(om: OmFile) -> LoadedModel:
         kernels=om.kernels,
         tasks=tuple(tasks),
         node_names=names,
-        labels=_check(tasks, om.kernels, names),
+        labels=labels,
         report=_report(om),
         om=om,
+        stated=gears,
+        gears=() if gears is None else gear_tools.loaded(om, gears, inputs, outputs, memory, tasks, labels),
     )
 
 
@@ -160,11 +176,12 @@ def _report(om: OmFile) -> dict[str, Any]:
     return cast("dict[str, Any]", report)
 
 
-def _tensors(om: OmFile, key: str) -> list[TensorInfo]:
+def _tensors(om: OmFile, key: str, least: int) -> list[TensorInfo]:
+    """The list of inputs or outputs; ``least`` is the least size a dimension may have (-1: unknown)."""
     entries = _json(om, key)
     if not isinstance(entries, list):
         raise GeError(f"attribute {key} is not a list of tensors", code="GE1309")
-    tensors = [_tensor(entry, key) for entry in cast("list[object]", entries)]
+    tensors = [_tensor(entry, key, least) for entry in cast("list[object]", entries)]
     if len({t.name for t in tensors}) != len(tensors):
         raise GeError(f"attribute {key} names a tensor twice", code="GE1309")
     stated = om.inputs if key == INPUTS_KEY else om.outputs
@@ -173,12 +190,12 @@ def _tensors(om: OmFile, key: str) -> list[TensorInfo]:
     return tensors
 
 
-def _tensor(entry: object, key: str) -> TensorInfo:
+def _tensor(entry: object, key: str, least: int) -> TensorInfo:
     fields = cast("dict[str, object]", entry if isinstance(entry, dict) else {})
     name, dtype, shape, layout = (fields.get(k) for k in ("name", "dtype", "shape", "format"))
     if isinstance(name, str) and isinstance(dtype, str) and isinstance(layout, str) and isinstance(shape, list):
         dims = cast("list[Any]", shape)
-        known = len(dims) <= _MAX_RANK and all(type(d) is int and 0 <= d < _MAX_BYTES for d in dims)
+        known = len(dims) <= _MAX_RANK and all(type(d) is int and least <= d < _MAX_BYTES for d in dims)
         if dtype in BY_NAME and known and prod(dims) < _MAX_BYTES:
             return TensorInfo(name, BY_NAME[dtype], tuple(dims), layout)
     raise GeError(f"attribute {key} holds a malformed tensor", code="GE1309")

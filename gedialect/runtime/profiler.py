@@ -79,10 +79,13 @@ class Timing:
         return asdict(self)
 
 
-def time_model(model: LoadedModel, target: Target) -> Timing:
-    """Predict one run of ``model`` that starts with an empty L2; every task is counted once, in order."""
-    kernels = {name: decode(code) for name, code in model.kernels.items()}
-    return time_tasks(model.tasks, kernels, target, model.node_of)
+def time_model(model: LoadedModel, target: Target, gear: int | None = None) -> Timing:
+    """Predict one run of ``model`` that starts with an empty L2; every task is counted once, in order. ``gear``: the
+    number of the gear that runs, of a model that has some."""
+    tasks = model.tasks if gear is None else model.gears[gear].run_of(model.tasks)
+    used = {t.kernel for t in tasks if isinstance(t, KernelTask)}
+    kernels = {name: decode(code) for name, code in model.kernels.items() if name in used}
+    return time_tasks(tasks, kernels, target, model.node_of)
 
 
 def time_tasks(

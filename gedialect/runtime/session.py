@@ -13,9 +13,11 @@ from threadpoolctl import ThreadpoolController  # pyright: ignore[reportMissingT
 
 from gedialect.binary.inout import TensorInfo
 from gedialect.binary.isa import ON_CHIP
+from gedialect.binary.kernel import Kernel
 from gedialect.binary.memory import Arg
-from gedialect.binary.tasks import CopyTask, HostTask, HostValue, KernelTask, LabelGoto, LabelSwitch
+from gedialect.binary.tasks import CopyTask, HostTask, HostValue, KernelTask, LabelGoto, LabelSwitch, Task
 from gedialect.errors import GeError
+from gedialect.runtime.gears import LoadedGear, choose
 from gedialect.runtime.host import run_host_task
 from gedialect.runtime.loader import LoadedModel
 from gedialect.runtime.simulator import Machine, Region
@@ -47,21 +49,26 @@ class Session:
         target = load_target(model.target)
         self.machine = Machine({space: target.size(space) for space in ON_CHIP}, sanitize=sanitize)
         self._weights: dict[tuple[int, int], Bytes] = {}
-        self._kernels = {name: self.machine.load(code) for name, code in model.kernels.items()}
+        # with gears, most kernels of the file are of others than the one that runs
+        self._kernels = {} if model.gears else {name: self.machine.load(code) for name, code in model.kernels.items()}
 
     def run(self, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[str, npt.NDArray[Any]]:
         """Outputs by name, in the model's order, dtypes and shapes; GE1004 for inputs that do not fit."""
-        arrays = bind(self.model.inputs, inputs)
-        outputs = [np.empty(t.shape, _numpy(t)) for t in self.model.outputs]
+        arrays, gear = bind_model(self.model, inputs)
+        infos = self.model.outputs if gear is None else gear.outputs
+        if gear is not None:
+            arrays.append(np.array([gear.number], np.int32))
+        outputs = [np.empty(t.shape, _numpy(t)) for t in infos]
         regions = _Regions(
             [_bytes(a) for a in arrays],
             [_bytes(a) for a in outputs],
             np.empty(self.model.memory.workspace, np.uint8),
             self,
+            "" if gear is None else f" of gear {gear.name}",
         )
         with one_thread():  # tiles are too small to share: threads would only wait for each other
             self._execute(regions)
-        return {t.name: a for t, a in zip(self.model.outputs, outputs, strict=True)}
+        return {t.name: a for t, a in zip(infos, outputs, strict=True)}
 
     def _execute(self, regions: _Regions) -> None:
         tasks = self.model.tasks
@@ -74,9 +81,9 @@ class Session:
             match task:
                 case KernelTask():
                     try:
-                        self.machine.run(self._kernels[task.kernel], [regions.argument(a) for a in task.args])
+                        self.machine.run(self._kernel(task.kernel), [regions.argument(a) for a in task.args])
                     except GeError as e:
-                        raise e.at(f"node {self.model.node_of(task)}") from None
+                        raise self._placed(e, task, regions) from None
                 case HostTask():
                     self._host(task, regions)
                 case CopyTask():
@@ -97,10 +104,23 @@ class Session:
         try:
             results = run_host_task(task, operands)
         except GeError as e:
-            raise e.at(f"node {self.model.node_of(task)}") from None
+            raise self._placed(e, task, regions) from None
         for value, array in zip(task.results, results, strict=True):
             regions.array(value)[...] = array
             regions.written(value.arg)
+
+    def _placed(self, error: GeError, task: Task, regions: _Regions) -> GeError:
+        """The error with the node of the model, and the gear; a place inside a kernel stays the place."""
+        node = f"node {self.model.node_of(task)}{regions.gear}"
+        if error.where is not None:
+            error.details = (*error.details, f"in {node}")
+        return error.at(node)
+
+    def _kernel(self, name: str) -> Kernel:
+        found = self._kernels.get(name)
+        if found is None:
+            found = self._kernels[name] = self.machine.load(self.model.kernels[name])
+        return found
 
     def weight(self, offset: int, size: int) -> Bytes:
         """Bytes of the weights partition, mapped where the file is."""
@@ -113,11 +133,13 @@ class Session:
 class _Regions:
     """Memory of one run."""
 
-    def __init__(self, inputs: list[Bytes], outputs: list[Bytes], workspace: Bytes, session: Session):
+    def __init__(self, inputs: list[Bytes], outputs: list[Bytes], workspace: Bytes, session: Session, gear: str):
         self.inputs = inputs
         self.outputs = outputs
         self.workspace = workspace
         self.session = session
+        self.gear = gear
+        """For places of errors: the gear at work, if there are any."""
 
     def view(self, arg: Arg) -> Bytes:
         match arg.region:
@@ -151,8 +173,17 @@ def _numpy(info: TensorInfo) -> np.dtype[Any]:
     return info.dtype.numpy
 
 
-def bind(infos: Sequence[TensorInfo], inputs: Mapping[str, Any] | Sequence[Any]) -> list[npt.NDArray[Any]]:
-    """Arrays in the model's order, checked (GE1004)."""
+def bind_model(
+    model: LoadedModel, inputs: Mapping[str, Any] | Sequence[Any]
+) -> tuple[list[npt.NDArray[Any]], LoadedGear | None]:
+    """Arrays in the model's order, checked (GE1004), and the gear whose shapes they have."""
+    named = by_name(model.inputs, inputs)
+    gear = None if model.stated is None else choose(model.stated, model.gears, named)
+    return bind(model.inputs if gear is None else gear.inputs, named), gear
+
+
+def by_name(infos: Sequence[TensorInfo], inputs: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Any]:
+    """Inputs by name, those of the model (GE1004)."""
     names = [t.name for t in infos]
     if not isinstance(inputs, Mapping):
         if len(inputs) != len(names):
@@ -166,6 +197,12 @@ def bind(infos: Sequence[TensorInfo], inputs: Mapping[str, Any] | Sequence[Any])
             code="GE1004",
             hint=f"the inputs are {', '.join(names)}",
         )
+    return inputs
+
+
+def bind(infos: Sequence[TensorInfo], inputs: Mapping[str, Any] | Sequence[Any]) -> list[npt.NDArray[Any]]:
+    """Arrays in the model's order, checked (GE1004)."""
+    inputs = by_name(infos, inputs)
     arrays: list[npt.NDArray[Any]] = []
     for info in infos:
         array = np.asarray(inputs[info.name])

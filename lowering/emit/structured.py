@@ -133,12 +133,10 @@ def written_slots(steps: Iterable[Step]) -> set[int]:
     return found
 
 
-class StructuredEmitter:
-    """Writes a program; the same lists as ``ModuleEmitter``."""
+class Layout:
+    """Where the slots of a program lie, and the workspace it needs: its slots, and behind them the largest piece."""
 
-    def __init__(self, program: Program, target: Target, name: str):
-        self.program = program
-        self.target = target
+    def __init__(self, program: Program):
         inputs = {slot: i for i, (_, slot) in enumerate(program.inputs)}
         outputs = {slot: i for i, (_, slot) in reversed(list(enumerate(program.outputs)))}
         self.frame = 0
@@ -151,48 +149,97 @@ class StructuredEmitter:
             else:
                 self.places.append(Arg("workspace", self.frame, spec.nbytes))
                 self.frame += -(-max(spec.nbytes, 1) // ALIGNMENT) * ALIGNMENT
-        self.inputs = [self._info(n, s) for n, s in program.inputs]
-        self.outputs = [self._info(n, s) for n, s in program.outputs]
-        plans = [self._plan(p.module) for p in pieces(program.steps)]
+        self.inputs = [_info(program, n, s) for n, s in program.inputs]
+        self.outputs = [_info(program, n, s) for n, s in program.outputs]
+        plans = [_plan(p.module) for p in pieces(program.steps)]
         self.workspace = self.frame + max((p[0] for p in plans), default=0)
         self.workspace_no_reuse = self.frame + sum(p[1] for p in plans)
         self.workspace_lower_bound = self.frame + max((p[2] for p in plans), default=0)
-        memory = Memory(self.workspace, [t.nbytes for t in self.inputs], [t.nbytes for t in self.outputs], weights=0)
-        self.writer = ModelWriter(name, memory)
-        self.tasks: list[Task] = []
-        self.kernels: dict[str, bytes] = {}
-        self.programs: dict[str, Kernel] = {}
-        self.kernel_names: dict[str, str] = {}
-        self.emitted_kernels: list[dict[str, Any]] = []
-        self.host_ops: list[dict[str, str]] = []
-        self._labels = 0
 
-    def _info(self, name: str, slot: int) -> TensorInfo:
-        spec = self.program.specs[slot]
-        return TensorInfo(name, spec.dtype, spec.shape)
 
-    @staticmethod
-    def _plan(module: ModuleOp) -> tuple[int, int, int]:
-        attributes = graph_function(module).attributes
-        sizes = [attributes.get(k) for k in ("ge.workspace", "ge.workspace_no_reuse", "ge.workspace_lower_bound")]
-        a, b, c = (s.value.data if isinstance(s, IntegerAttr) else 0 for s in sizes)
-        return a, b, c
+def _info(program: Program, name: str, slot: int) -> TensorInfo:
+    spec = program.specs[slot]
+    return TensorInfo(name, spec.dtype, spec.shape)
+
+
+def _plan(module: ModuleOp) -> tuple[int, int, int]:
+    attributes = graph_function(module).attributes
+    sizes = [attributes.get(k) for k in ("ge.workspace", "ge.workspace_no_reuse", "ge.workspace_lower_bound")]
+    a, b, c = (s.value.data if isinstance(s, IntegerAttr) else 0 for s in sizes)
+    return a, b, c
+
+
+@dataclass
+class Emission:
+    """A file being written, by one program or by several one after another. Equal kernels are written once."""
+
+    writer: ModelWriter
+    tasks: list[Task] = field(default_factory=list[Task])
+    kernels: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    programs: dict[str, Kernel] = field(default_factory=dict[str, Kernel])
+    kernel_names: dict[str, str] = field(default_factory=dict[str, str])
+    emitted_kernels: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    host_ops: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    labels: int = 0
+
+    def label(self) -> int:
+        """A new label."""
+        self.labels += 1
+        return self.labels - 1
+
+
+class StructuredEmitter:
+    """Writes a program; the same lists as ``ModuleEmitter``. ``into``: a file that holds more than this program."""
+
+    def __init__(
+        self,
+        program: Program,
+        target: Target,
+        name: str,
+        *,
+        layout: Layout | None = None,
+        into: Emission | None = None,
+    ):
+        self.program = program
+        self.target = target
+        layout = Layout(program) if layout is None else layout
+        self.places, self.frame = layout.places, layout.frame
+        self.inputs, self.outputs = layout.inputs, layout.outputs
+        self.workspace = layout.workspace
+        self.workspace_no_reuse = layout.workspace_no_reuse
+        self.workspace_lower_bound = layout.workspace_lower_bound
+        if into is None:
+            sizes = [[t.nbytes for t in tensors] for tensors in (self.inputs, self.outputs)]
+            into = Emission(ModelWriter(name, Memory(self.workspace, sizes[0], sizes[1], weights=0)))
+        self.into = into
+        self.writer = into.writer
+        self.tasks = into.tasks
+        self.kernels = into.kernels
+        self.programs = into.programs
+        self.kernel_names = into.kernel_names
+        self.emitted_kernels = into.emitted_kernels
+        self.host_ops = into.host_ops
 
     def emit(self) -> None:
         """Graphs, weights, kernels and tasks."""
         graph = self.writer.graph("main")
-        scope = _Scope(graph)
+        scope = Scope(graph)
         for name, slot in self.program.inputs:
             node = self.writer.unique(name)
             graph.add_data(node, self.desc(slot))
             scope.edges[slot] = (node, 0)
+        edges = self.body(scope)
+        graph.add_net_output(self.writer.unique("NetOutput"), edges)
+
+    def body(self, scope: Scope) -> list[tuple[str, int]]:
+        """Nodes and tasks of all steps, in a graph that has the inputs; the node outputs that are the results."""
         self._steps(self.program.steps, scope)
         for number, (_, slot) in enumerate(self.program.outputs):
             target = Arg("output", 0, self.program.specs[slot].nbytes, number, "out")
             if (self.places[slot].region, self.places[slot].index) != ("output", number) and target.nbytes:
                 index = self.writer.op_index(scope.edges[slot][0])
                 self.tasks.append(CopyTask(self.places[slot], target, op_index=index))
-        graph.add_net_output(self.writer.unique("NetOutput"), [scope.edges[s] for _, s in self.program.outputs])
+        return [scope.edges[s] for _, s in self.program.outputs]
 
     def desc(self, slot: int) -> TensorDesc:
         """Type of a slot."""
@@ -200,7 +247,7 @@ class StructuredEmitter:
         return TensorDesc(spec.dtype, spec.shape)
 
     # ------------------------------------------------------------------ steps
-    def _steps(self, steps: Sequence[Step], scope: _Scope) -> None:
+    def _steps(self, steps: Sequence[Step], scope: Scope) -> None:
         for step in steps:
             match step:
                 case Piece():
@@ -216,10 +263,6 @@ class StructuredEmitter:
                 case Repeat():
                     self._repeat(step, scope)
 
-    def _label(self) -> int:
-        self._labels += 1
-        return self._labels - 1
-
     def _node(
         self,
         name: str,
@@ -227,15 +270,15 @@ class StructuredEmitter:
         first: Sequence[int],
         bodies: Sequence[list[Step]],
         results: list[int],
-        scope: _Scope,
+        scope: Scope,
         labels: Sequence[int],
-    ) -> tuple[int, list[_Scope], list[str]]:
-        """The node of an op with bodies: its index, and a graph for each body, all of the same inputs."""
+    ) -> tuple[int, list[Scope], list[str]]:
+        """The node of an op with bodies: its index, a graph for each body, all of the same inputs, and what nodes of
+        these are called after."""
         reads = [s for s in read_slots([x for b in bodies for x in b]) if s in scope.edges]
         values = list(dict.fromkeys([*first, *reads]))
-        names = [self.writer.unique(f"{name}_{n}") for n in ("else", "then")[: len(bodies)]]
-        if len(bodies) == 1:
-            names = [self.writer.unique(f"{name}_body")]
+        stems = [f"{name}_{n}" for n in (("body",) if len(bodies) == 1 else ("else", "then"))]
+        names = [self.writer.unique(stem) for stem in stems]
         node = self.writer.unique(name)
         index = scope.graph.add_op(
             node,
@@ -246,27 +289,27 @@ class StructuredEmitter:
             subgraphs=names,
             attrs={"_label_switch_list": list(labels)},
         )
-        inner: list[_Scope] = []
-        for graph_name in names:
-            body = _Scope(self.writer.graph(graph_name))
+        inner: list[Scope] = []
+        for graph_name, stem in zip(names, stems, strict=True):
+            body = Scope(self.writer.graph(graph_name))
             for number, slot in enumerate(values):
-                data = self.writer.unique(f"{graph_name}_x{number}")
+                data = self.writer.unique(f"{stem}_x{number}")
                 body.graph.add_data(data, self.desc(slot), place=self.places[slot], parent_index=number)
                 body.edges[slot] = (data, 0)
             inner.append(body)
         for number, slot in enumerate(results):
             scope.edges[slot] = (node, number)
-        return index, inner, names
+        return index, inner, stems
 
-    def _close(self, scope: _Scope, name: str, results: Sequence[int]) -> None:
+    def _close(self, scope: Scope, name: str, results: Sequence[int]) -> None:
         found = [s for s in results if s in scope.edges]
         scope.graph.add_net_output(
             self.writer.unique(f"{name}_out"), [scope.edges[s] for s in found], parent_indices=list(range(len(found)))
         )
 
-    def _branch(self, step: Branch, scope: _Scope) -> None:
-        labels = [self._label(), self._label()]
-        end = self._label()
+    def _branch(self, step: Branch, scope: Scope) -> None:
+        labels = [self.into.label(), self.into.label()]
+        end = self.into.label()
         index, scopes, names = self._node(step.name, "If", [step.index], step.bodies, step.results, scope, labels)
         self.tasks.append(LabelSwitch(self.places[step.index], tuple(labels), op_index=index))
         for label, body, inner, name in zip(labels, step.bodies, scopes, names, strict=True):
@@ -277,9 +320,9 @@ class StructuredEmitter:
                 self.tasks.append(LabelGoto(end, op_index=index))
         self.tasks.append(LabelSet(end, op_index=index))
 
-    def _repeat(self, step: Repeat, scope: _Scope) -> None:
+    def _repeat(self, step: Repeat, scope: Scope) -> None:
         steps = [*step.test, *step.body]
-        head, body, end = self._label(), self._label(), self._label()
+        head, body, end = self.into.label(), self.into.label(), self.into.label()
         index, (inner,), (name,) = self._node(
             step.name, "While", step.results, [steps], step.results, scope, [end, body]
         )
@@ -307,7 +350,7 @@ class StructuredEmitter:
 
 
 @dataclass
-class _Scope:
+class Scope:
     """A graph under way: the node output that stands for each slot."""
 
     graph: GraphWriter
@@ -317,7 +360,7 @@ class _Scope:
 class PieceEmitter(ModuleEmitter):
     """Emits a piece into the file of a program."""
 
-    def __init__(self, owner: StructuredEmitter, piece: Piece, scope: _Scope):
+    def __init__(self, owner: StructuredEmitter, piece: Piece, scope: Scope):
         super().__init__(piece.module, owner.target, "piece")
         self.owner = owner
         self.piece = piece

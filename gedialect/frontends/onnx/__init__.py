@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 
 import onnx
 from google.protobuf.message import DecodeError
@@ -17,7 +17,7 @@ from gedialect.frontends.onnx.values import TensorReader
 from gedialect.frontends.onnx.wire import truncated, without_payload
 from gedialect.ir.weights import STORE
 
-__all__ = ["import_model"]
+__all__ = ["import_inputs", "import_model"]
 
 
 def import_model(
@@ -34,10 +34,19 @@ def import_model(
     with _no_collector():
         if isinstance(source, onnx.ModelProto):
             return Importer(source, TensorReader(None), None).run(input_shapes)
-        return _import_file(os.fspath(source), input_shapes)
+        return _import_file(os.fspath(source), lambda importer: importer.run(input_shapes))
 
 
-def _import_file(path: str, input_shapes: Mapping[str, Sequence[int]] | None) -> ModuleOp:
+def import_inputs(
+    source: str | os.PathLike[str] | onnx.ModelProto, input_shapes: Mapping[str, Sequence[int]] | None = None
+) -> ModuleOp:
+    """A function that has the model's inputs and no op; errors as for ``import_model``, where they are of inputs."""
+    if isinstance(source, onnx.ModelProto):
+        return Importer(source, TensorReader(None), None).inputs(input_shapes)
+    return _import_file(os.fspath(source), lambda importer: importer.inputs(input_shapes))
+
+
+def _import_file(path: str, read: Callable[[Importer], ModuleOp]) -> ModuleOp:
     if not os.path.isfile(path):
         raise GeError("no such file", code="GE1002", where=path, hint="check the path")
     try:
@@ -46,7 +55,7 @@ def _import_file(path: str, input_shapes: Mapping[str, Sequence[int]] | None) ->
             model = onnx.ModelProto.FromString(with_spans)
         except DecodeError:
             raise truncated() from None
-        return Importer(model, TensorReader(path, os.path.dirname(path)), path).run(input_shapes)
+        return read(Importer(model, TensorReader(path, os.path.dirname(path)), path))
     except GeError as e:
         raise e.at(path)
     except OSError as e:

@@ -58,8 +58,7 @@ class Importer:
     # ------------------------------------------------------------------ the graph
     def run(self, input_shapes: Mapping[str, Sequence[int]] | None) -> ModuleOp:
         """The module; see ``import_model`` for errors."""
-        if not self.model.HasField("graph") or not (self.model.graph.node or self.model.graph.output):
-            raise GeError("the file holds no graph", code="GE1003", hint="is it an ONNX model?")
+        self._check_graph()
         if "" not in self.opsets:
             # files of IR version 2 and before have no opset import: opset 1
             self.opsets.setdefault("", 1)
@@ -88,6 +87,20 @@ class Importer:
             res_attrs=ArrayAttr([DictionaryAttr({"ge.name": StringAttr(o.name)}) for o in graph.output]),
         )
         return ModuleOp([function])
+
+    def inputs(self, input_shapes: Mapping[str, Sequence[int]] | None) -> ModuleOp:
+        """A function with the model's inputs that does nothing."""
+        self._check_graph()
+        weights = {t.name for t in self.model.graph.initializer}
+        inputs = [i for i in self.model.graph.input if i.name not in weights]
+        types, arg_attrs = self._arguments(inputs, {}, input_shapes or {})
+        self.block.add_op(ReturnOp())
+        function_type = FunctionType.from_lists(types, [])
+        return ModuleOp([FuncOp("main", function_type, Region(self.block), arg_attrs=ArrayAttr(arg_attrs))])
+
+    def _check_graph(self) -> None:
+        if not self.model.HasField("graph") or not (self.model.graph.node or self.model.graph.output):
+            raise GeError("the file holds no graph", code="GE1003", hint="is it an ONNX model?")
 
     @staticmethod
     def _outer_names(graph: GraphProto) -> set[str]:

@@ -1,6 +1,7 @@
 import importlib.util
 import json
 import shutil
+import struct
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -196,3 +197,27 @@ def test_netron_opens_models_without_weights_or_kernels(tmp_path: Path):
     file = build_om(model, inputs=[], outputs=[], tasks=[], kernels={}, target="Ascend910B1", report={})
     write_om(file, tmp_path / "m.om")
     assert [node["type"] for node in seen_by_netron(tmp_path / "m.om")[0]] == ["Data", "ReduceAll", "NetOutput"]
+
+
+def test_netron_opens_models_with_gears(tmp_path: Path):
+    import gedialect
+    from gedialect.testing.agree import parse
+
+    text = """func.func @main(%x: tensor<?x4xf32> {ge.name = "x"}) -> (tensor<?x8xf32> {ge.name = "y"}) {
+      %w = ge.constant dense<1.5> : tensor<4x8xf32>
+      %m = ge.matmul(%x, %w) {transpose_x1 = false, transpose_x2 = false} : (tensor<?x4xf32>, tensor<4x8xf32>) -> tensor<?x8xf32>
+      %y = ge.exp(%m) : (tensor<?x8xf32>) -> tensor<?x8xf32>
+      func.return %y : tensor<?x8xf32> }"""
+    exe = gedialect.compile(parse(text), dynamic_batch_size=[1, 2, 4])
+    exe.save(tmp_path / "m.om")
+    root, *gears = seen_by_netron(tmp_path / "m.om")
+    assert [node["type"] for node in root] == ["Data", "Data", "Case", "NetOutput"]
+    inputs = root[2]["inputs"]
+    assert isinstance(inputs, list)
+    assert [value["type"] for value in inputs] == ["int32", "float32[4,4]"]  # the number of the gear, the largest x
+    assert len(gears) == 3
+    for nodes in gears:
+        assert [node["type"] for node in nodes] == ["Data", "MatMulV2", "Exp", "NetOutput"]
+        inputs = nodes[1]["inputs"]
+        assert isinstance(inputs, list)
+        assert inputs[1]["constant"] == struct.pack("<f", 1.5).hex() * 32

@@ -103,3 +103,25 @@ def test_empty_constant():
     assert place == Place(0, 0)
     assert bytes(weights.view(place.offset, 0)) == b""
     assert written(weights) == bytes(512)
+
+
+def test_contents_of_deferred_constants_are_compared_if_asked_for(tmp_path: Path):
+    made: list[str] = []
+
+    def deferred(key: str, data: bytes) -> Deferred:
+        return Deferred(len(data), lambda: made.append(key) or data, key)
+
+    weights = Weights()
+    first = weights.add(deferred("a", b"x" * 600))
+    plain = weights.add(b"p" * 600)
+    assert weights.add(deferred("b", b"x" * 600)) != first
+    assert made == []
+    weights.deep = True
+    assert weights.add(deferred("c", b"x" * 600)) == first
+    assert weights.add(deferred("d", b"p" * 600)) == plain
+    assert weights.add(b"x" * 600) == first
+    other = weights.add(deferred("e", b"y" * 600))
+    assert weights.add(deferred("f", b"y" * 600)) == other
+    assert weights.add(deferred("g", b"y" * 601)) not in (first, plain, other)
+    assert made.count("a") == made.count("e") == 1
+    assert written(weights)[other.offset : other.offset + 600] == b"y" * 600
