@@ -6,7 +6,7 @@ where they reach over the edge, then every kernel tap is one vector instruction 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -29,6 +29,8 @@ from lowering.kernels.vector import TileWriter
 from lowering.kernels.vector_program import Program, analyse, tile_bytes
 
 UB_SHARE = 0.7
+UNROLLED = 64
+"""Most taps that are written out one by one; those of larger kernels are loops."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,7 @@ class _Window:
         self.channels = channels
         self.op = program.anchor
         self.attrs: Attrs = self.op.attrs()
+        self.looped = prod(self.g.kernel) > UNROLLED
         self.compute = F32 if self.g.dtype.itemsize < 4 and self.op.name != "ge.max_pool2d" else self.g.dtype
 
     def write(self) -> None:
@@ -311,17 +314,26 @@ class _Window:
             k.load(inside, source)
         return self._widened(held)
 
-    def _taps(self, held: TileRef, rows: int, cols: int, channels: int) -> Iterator[TileRef]:
-        """Each kernel tap as a strided view [rows, cols, channels] of the held input."""
+    def _taps(self, held: TileRef, rows: int, cols: int, channels: int) -> Iterator[tuple[Affine, TileRef]]:
+        """Each kernel tap with its number, as a strided view [rows, cols, channels] of the held input. Taps of a large
+        kernel are loops, whose variables the number and the view then have."""
         g = self.g
         r, c, ch = self._positions()
         stride = held.strides
-        for i in range(g.kernel[0]):
-            for j in range(g.kernel[1]):
-                offset = i * g.dilations[0] * stride[r] + j * g.dilations[1] * stride[c]
-                shape = self._order(rows, cols, channels)
-                steps = self._order(stride[r] * g.strides[0], stride[c] * g.strides[1], stride[ch])
-                yield held.view(offset, shape, steps)
+        shape = self._order(rows, cols, channels)
+        steps = self._order(stride[r] * g.strides[0], stride[c] * g.strides[1], stride[ch])
+
+        def over(count: int) -> Iterator[Affine]:
+            if not self.looped:
+                yield from map(Affine, range(count))
+                return
+            with self.k.loop(0, count, name="tap") as n:
+                yield n
+
+        for i in over(g.kernel[0]):
+            for j in over(g.kernel[1]):
+                offset = i * (g.dilations[0] * stride[r]) + j * (g.dilations[1] * stride[c])
+                yield i * g.kernel[1] + j, held.view(offset, shape, steps)
 
     def _positions(self) -> tuple[int, int, int]:
         return (0, 1, 2) if self.g.channels_last else (1, 2, 0)
@@ -330,31 +342,45 @@ class _Window:
         """Sums, maxima or products over every window: [rows, columns, channels] in memory order."""
         k = self.k
         acc = k.alloc("ub", self._order(t.rows.size, t.cols.size, t.channels), self.compute, name="acc")
-        views = list(self._taps(held, t.rows.size, t.cols.size, t.channels))
+        taps = self._taps(held, t.rows.size, t.cols.size, t.channels)
         if weights:
-            self._multiply(acc, views, weights)
+            self._multiply(acc, taps, weights)
             return acc
-        add = k.vmax if self.op.name == "ge.max_pool2d" else k.vadd
-        if len(views) == 1:
-            k.vcopy(acc, views[0])
-        else:
-            add(acc, views[0], views[1])
-        for view in views[2:]:
-            add(acc, acc, view)
+        self._accumulate(acc, taps, k.vmax if self.op.name == "ge.max_pool2d" else k.vadd)
         if self.op.name == "ge.avg_pool2d":
             self._divide(acc, t)
         return acc
 
-    def _multiply(self, acc: TileRef, views: list[TileRef], weights: list[TileRef]) -> None:
+    def _accumulate(self, acc: TileRef, taps: Iterator[tuple[Affine, TileRef]], add: Callable[..., Any]) -> None:
+        """Sum or largest of all taps."""
+        if self.looped:
+            self.k.vdup(acc, self._fill())
+            for _, view in taps:
+                add(acc, acc, view)
+            return
+        views = [view for _, view in taps]
+        if len(views) == 1:
+            self.k.vcopy(acc, views[0])
+        else:
+            add(acc, views[0], views[1])
+        for view in views[2:]:
+            add(acc, acc, view)
+
+    def _multiply(self, acc: TileRef, taps: Iterator[tuple[Affine, TileRef]], weights: list[TileRef]) -> None:
         k = self.k
         product: TileRef | None = None
 
-        def row(values: TileRef, i: int) -> TileRef:
+        def row(values: TileRef, i: Affine | int) -> TileRef:
             return values.view(i * values.shape[1], acc.shape, self._order(0, 0, 1))
 
-        for tap, view in enumerate(views):
-            if tap == 0:
-                k.vmul(acc, view, row(weights[0], 0))
+        if self.looped:
+            product = k.alloc("ub", acc.shape, self.compute, name="product")
+            k.vdup(acc, 0.0)
+        first = not self.looped
+        for tap, view in taps:
+            if first:
+                k.vmul(acc, view, row(weights[0], tap))
+                first = False
                 continue
             if product is None:
                 product = k.alloc("ub", acc.shape, self.compute, name="product")
@@ -375,11 +401,7 @@ class _Window:
         k.vdup(ones, 0.0)
         k.vdup(ones.window(self._order(top, left, 0), self._order(bottom - top, right - left, 1)), 1.0)
         count = k.alloc("ub", self._order(t.rows.size, t.cols.size, 1), self.compute, name="count")
-        for i, view in enumerate(self._taps(ones, t.rows.size, t.cols.size, 1)):
-            if i == 0:
-                k.vcopy(count, view)
-            else:
-                k.vadd(count, count, view)
+        self._accumulate(count, self._taps(ones, t.rows.size, t.cols.size, 1), k.vadd)
         k.vdiv(acc, acc, count.broadcast(acc.shape))
 
     def _counted(self, axis: int, run: Run, span: int) -> tuple[int, int]:

@@ -13,8 +13,9 @@ some flag the other way; the number of ids it needs is the distance of that one,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from xdsl.ir import Block, SSAValue
 
@@ -243,6 +244,15 @@ def _regions(function: FunctionOp) -> dict[SSAValue, str]:
 # ------------------------------------------------------------------------------------------------ dependences
 
 
+Kind: TypeAlias = "tuple[Pipe, str, bool, SSAValue, int]"
+"""Accesses of one kind depend on others alike: pipe, instruction, whether they write, the tile, its slots in turn."""
+
+
+def _kind(a: Access, loop: LoopInfo | None) -> Kind:
+    turns = a.rotation is not None and loop is not None and FIRST_LOOP + a.rotation.depth == loop.var
+    return a.pipe, a.instr, a.write, a.root, a.rotation.slots if turns and a.rotation is not None else 1
+
+
 def depend(j: Access, i: Access) -> bool:
     """Whether order matters, should the two meet."""
     if not (j.write or i.write):
@@ -251,20 +261,25 @@ def depend(j: Access, i: Access) -> bool:
 
 
 def _forward(plan: Plan) -> None:
-    """Dependences from earlier to later units."""
+    """Dependences from earlier to later units. Of each kind of access the last that meets is what matters, so those
+    of a kind are kept in order, and the search goes backwards."""
     know = {p: [-1] * _PIPES for p in Pipe}
-    entries: dict[str | int, dict[Access, int]] = {}
+    entries: dict[str | int, dict[Kind, dict[Access, int]]] = {}
     bounds, loop = plan.bounds, plan.loop
     for pos, unit in enumerate(plan.units):
         latest: dict[tuple[Pipe, Pipe], int] = {}
         for i in unit.accesses:
-            for j, at in entries.get(i.key, {}).items():
-                pair = (j.pipe, i.pipe)
-                if at <= know[i.pipe][j.pipe] or at <= latest.get(pair, -1) or not depend(j, i):
+            for kind, earlier in entries.get(i.key, {}).items():
+                if not depend(next(iter(earlier)), i):
                     continue
-                moves = loop is not None and (j.terms or i.terms)
-                if same_iteration(j, i, bounds) or (moves and loop is not None and carried(j, i, loop, bounds)):
-                    latest[pair] = at
+                pair = (kind[0], i.pipe)
+                for j, at in reversed(earlier.items()):
+                    if at <= know[i.pipe][j.pipe] or at <= latest.get(pair, -1):
+                        break
+                    moves = loop is not None and (j.terms or i.terms)
+                    if same_iteration(j, i, bounds) or (moves and loop is not None and carried(j, i, loop, bounds)):
+                        latest[pair] = at
+                        break
         for (src, dst), at in sorted(latest.items(), key=lambda d: (d[0][0] is d[0][1], -d[1], d[0])):
             mine = know[dst]
             if at <= mine[src]:
@@ -279,35 +294,34 @@ def _forward(plan: Plan) -> None:
             mine[src] = at
         plan.known.append({p: tuple(know[p]) for p in unit.pipes})
         for i in unit.accesses:
-            entries.setdefault(i.key, {})[i] = pos
+            of_kind = entries.setdefault(i.key, {}).setdefault(_kind(i, None), {})
+            of_kind.pop(i, None)
+            of_kind[i] = pos
 
 
 def _backward(plan: Plan) -> None:
-    """Dependences that the plan's loop carries to a later iteration."""
+    """Dependences that the plan's loop carries to a later iteration. Of two kinds of access the last that is met and
+    the first that meets are what matters."""
     loop = plan.loop
     assert loop is not None
-    spans: dict[str | int, dict[Access, tuple[int, int]]] = {}
+    spans: dict[str | int, dict[Kind, dict[Access, tuple[int, int]]]] = {}
     for pos, unit in enumerate(plan.units):
         for a in unit.accesses:
-            of_key = spans.setdefault(a.key, {})
-            of_key[a] = (of_key[a][0] if a in of_key else pos, pos)
+            of_kind = spans.setdefault(a.key, {}).setdefault(_kind(a, loop), {})
+            of_kind[a] = (of_kind[a][0] if a in of_kind else pos, pos)
     found: dict[tuple[Pipe, Pipe, int, str | int], tuple[int, int]] = {}
-    for key, accesses in spans.items():
-        for j, (_, last) in accesses.items():
-            for i, (first, _) in accesses.items():
-                if last < first or not depend(j, i):
-                    continue  # in order within the iteration, so also across
-                if last == first and plan.units[last].inner is not None and _settled(j, i, loop):
-                    continue  # the inner loop's own flags outlive it
-                if not carried(j, i, loop, plan.bounds):
+    for key, kinds in spans.items():
+        firsts = {k: sorted(((f, a) for a, (f, _) in of.items()), key=lambda e: e[0]) for k, of in kinds.items()}
+        lasts = {k: sorted(((n, a) for a, (_, n) in of.items()), key=lambda e: -e[0]) for k, of in kinds.items()}
+        for j_kind, js in lasts.items():
+            for i_kind, its in firsts.items():
+                if not depend(js[0][1], its[0][1]):
                     continue
-                rotates = j.root is i.root and j.rotation is not None
-                slots = j.rotation.slots if rotates and j.rotation is not None else 1
-                if rotates and j.rotation is not None and FIRST_LOOP + j.rotation.depth != loop.var:
-                    slots = 1
-                case = (j.pipe, i.pipe, slots, key)
-                known = found.get(case, (last, first))
-                found[case] = (max(known[0], last), min(known[1], first))
+                slots = j_kind[4] if j_kind[3] is i_kind[3] else 1
+                case = (j_kind[0], i_kind[0], slots, key)
+                met = _meeting(plan, js, its, found.get(case))
+                if met is not None:
+                    found[case] = met
     cross = [(c, at) for c, at in found.items() if c[0] is not c[1]]
     for (src, dst, slots, _), (last, first) in sorted(
         cross, key=lambda f: (f[0][2], f[1][1], -f[1][0], f[0][0], f[0][1])
@@ -322,6 +336,25 @@ def _backward(plan: Plan) -> None:
         if any(at > set_place(last) or at <= barrier_place(first) or apart for at in places):
             continue
         plan.barriers.add((barrier_place(first), pipe))
+
+
+def _meeting(
+    plan: Plan, js: Sequence[tuple[int, Access]], its: Sequence[tuple[int, Access]], known: tuple[int, int] | None
+) -> tuple[int, int] | None:
+    """The last unit of ``js`` (latest first) that a later iteration meets, and the first of ``its`` (in order) that
+    meets an earlier one; together with those ``known``. What could change neither is not looked at."""
+    loop = plan.loop
+    assert loop is not None
+    for last, j in js:
+        for first, i in its:
+            if first > last or (known is not None and last <= known[0] and first >= known[1]):
+                break  # in order within the iteration, so also across
+            if last == first and plan.units[last].inner is not None and _settled(j, i, loop):
+                continue  # the inner loop's own flags outlive it
+            if carried(j, i, loop, plan.bounds):
+                known = (last, first) if known is None else (max(known[0], last), min(known[1], first))
+                break
+    return known
 
 
 def _settled(j: Access, i: Access, loop: LoopInfo) -> bool:

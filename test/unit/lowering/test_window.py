@@ -82,3 +82,27 @@ def test_rows_longer_than_a_buffer_are_cut(layout: str) -> None:
           func.return %y : tensor<{y}xf32> }}""",
         ("O0",),
     )
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        'ge.conv2d(%x, %w) {strides = [1, 1], pads = [7, 7, 7, 7], dilations = [1, 1], groups = 3, data_format = "NCHW"}'
+        " : (tensor<1x3x18x20xf32>, tensor<3x1x15x15xf32>)",
+        "ge.max_pool2d(%x) {ksize = [15, 15], strides = [1, 1], pads = [7, 7, 7, 7], dilations = [1, 1], ceil_mode = false, "
+        'data_format = "NCHW"} : (tensor<1x3x18x20xf32>)',
+        "ge.avg_pool2d(%x) {ksize = [15, 15], strides = [1, 1], pads = [7, 7, 7, 7], ceil_mode = false, "
+        'count_include_pad = false, data_format = "NCHW"} : (tensor<1x3x18x20xf32>)',
+    ],
+    ids=["depthwise", "max", "average"],
+)
+def test_taps_of_a_large_kernel_are_a_loop(op: str) -> None:
+    """A loop gives what the taps one by one would."""
+    text = (
+        'func.func @main(%x: tensor<1x3x18x20xf32> {ge.name = "x"}, %w: tensor<3x1x15x15xf32> {ge.name = "w"})'
+        ' -> (tensor<1x3x18x20xf32> {ge.name = "y"}) {\n'
+        f"  %y = {op} -> tensor<1x3x18x20xf32>\n"
+        "  func.return %y : tensor<1x3x18x20xf32>\n"
+        "}\n"
+    )
+    check_levels(text)

@@ -42,3 +42,26 @@ func.func @depthwise(%x: tensor<1x4x4x8xf16>, %f: tensor<8x1x2x2xf16>) -> tensor
   }
   func.return %y : tensor<1x3x3x8xf16>
 }
+
+// -----
+
+// The taps of a large kernel are loops: the code does not grow with it.
+
+// CHECK:      npu.vdup %acc {scalar = 0.0}
+// CHECK:      npu.for %tap = 0 to 9 step 1 {
+// CHECK-NEXT:   npu.for %tap_1 = 0 to 9 step 1 {
+// CHECK-NEXT:     %[[CELLS:.*]] = npu.view %x[%tap * 20 + %tap_1]
+// CHECK-NEXT:     %[[WEIGHT:.*]] = npu.view %w[%tap * 9 + %tap_1]
+// CHECK-NEXT:     npu.vmul %product, %[[CELLS]], %[[WEIGHT]]
+// CHECK-NEXT:     npu.vadd %acc, %acc, %product
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+// CHECK-NOT:  npu.vmul
+// CHECK:      npu.store
+func.func @large(%x: tensor<1x4x20x20xf32>, %f: tensor<4x1x9x9xf32>) -> tensor<1x4x12x12xf32> {
+  %y = ge.fusion(%0 = %x : tensor<1x4x20x20xf32>, %1 = %f : tensor<4x1x9x9xf32>) attributes {kernel = #ge.kernel<vector, tile = [12, 12, 1], blocks = 4, scratch = 0>} -> (tensor<1x4x12x12xf32>) {
+    %2 = ge.conv2d(%0, %1) {strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], groups = 4, data_format = "NCHW"} : (tensor<1x4x20x20xf32>, tensor<4x1x9x9xf32>) -> tensor<1x4x12x12xf32>
+    ge.yield %2 : tensor<1x4x12x12xf32>
+  }
+  func.return %y : tensor<1x4x12x12xf32>
+}
