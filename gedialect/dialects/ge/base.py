@@ -15,6 +15,7 @@ Braces hold the op's own attributes, in declaration order; ``attributes {...}`` 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
@@ -40,6 +41,7 @@ from xdsl.irdl import (
     IRDLOperation,
     OptOperandDef,
     VarOperandDef,
+    VerificationContext,
     traits_def,
 )
 from xdsl.parser import Parser
@@ -71,6 +73,29 @@ INTS = BaseAttr(DenseArrayBase)
 FLOATS = BaseAttr(DenseArrayBase)
 STRS = BaseAttr(ArrayAttr)
 """Constraints for ``prop_def``: kinds of attribute that have a short text form."""
+
+
+@dataclass(frozen=True, repr=False)
+class Words(BaseAttr[Attribute]):
+    """A string that is one of ``allowed``, or a list of such strings; made by ``words``."""
+
+    allowed: tuple[str, ...] = ()
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        super().verify(attr, constraint_context)
+        value = to_python(attr)
+        for word in value if isinstance(attr, ArrayAttr) else (value,):
+            if word not in self.allowed:
+                raise VerifyException(self.refusal(word))
+
+    def refusal(self, word: object) -> str:
+        """What is wrong with another word."""
+        return f'"{word}" is not one of {", ".join(self.allowed)}'
+
+
+def words(*allowed: str, several: bool = False) -> Words:
+    """Constraint for ``prop_def``: a string that is one of ``allowed``; with ``several`` a list of them."""
+    return Words(ArrayAttr if several else StringAttr, allowed)
 
 
 class FusionClass(Enum):
@@ -239,6 +264,11 @@ class GeOp(IRDLOperation):
     def attr_names(cls) -> tuple[str, ...]:
         """Names of the op's own attributes in declaration order."""
         return _attr_names(cls)
+
+    @classmethod
+    def word_attrs(cls) -> tuple[tuple[str, Words], ...]:
+        """(name, words it may have) of the attributes that are one of some words."""
+        return _words(cls)
 
     def operand_groups(self) -> list[OperandGroup]:
         """One entry per declared operand: SSAValue, None (absent) or list (variadic)."""
@@ -499,6 +529,12 @@ def _attr_names(cls: type[GeOp]) -> tuple[str, ...]:
 
 
 @cache
+def _words(cls: type[GeOp]) -> tuple[tuple[str, Words], ...]:
+    found = ((n, d.constr) for n, d in cls.get_irdl_definition().properties.items())
+    return tuple((n, c) for n, c in found if isinstance(c, Words))
+
+
+@cache
 def _needs_segments(cls: type[GeOp]) -> bool:
     return any(isinstance(o, AttrSizedOperandSegments) for o in cls.get_irdl_definition().options)
 
@@ -554,6 +590,8 @@ __all__ = [
     "GeOp",
     "GeTerminator",
     "TensorType",
+    "Words",
     "to_attr",
     "to_python",
+    "words",
 ]
