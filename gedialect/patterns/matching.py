@@ -28,7 +28,7 @@ from gedialect.patterns.language import (
     rule_error,
 )
 from gedialect.patterns.rule import Rule, Variant, node_of, nodes
-from gedialect.patterns.support import ENV, dtype_of, safe, segments
+from gedialect.patterns.support import ENV, dtype_of, segments
 
 MAX_LOOPS = 18
 """Python allows 20 nested blocks."""
@@ -95,7 +95,11 @@ class Matching:
         self.env[key] = value
         return key
 
-    def fail_if(self, test: str, reason: str, op: str | None = None, count: str | None = None) -> None:
+    def fail_if(
+        self, test: str, reason: str, op: str | None = None, count: str | None = None, *, note: bool = False
+    ) -> None:
+        """Leave if ``test`` holds: ``count`` is what statistics call it; with ``note`` an explanation goes on with the
+        variable of this name."""
         leave = "continue" if self.loops else "return None"
         if not self.explain and count is None:
             self.emit(f"if {test}: {leave}")
@@ -104,7 +108,8 @@ class Matching:
         if count is not None:
             self.emit(f"    rejected[{count!r}] += 1")
         if self.explain:
-            self.emit(f"    why({len(self.ops)}, {self.const(reason)}, {op or self.at})")
+            more = " + note" if note else ""
+            self.emit(f"    why({len(self.ops)}, {self.const(reason)}{more}, {op or self.at})")
         self.emit(f"    {leave}")
 
     def loop(self, header: str) -> None:
@@ -246,7 +251,7 @@ class Matching:
             self.emit(f"{a} = {got}")
             self.raw[want.name] = a
             p = self.name("p")
-            self.emit(f"{p} = None if {a} is None else to_python({a})")
+            self.emit(f"{p} = None if {a} is None else seen(to_python({a}))")
             self.captures[want.name] = p
 
     def match_rest(self, node: Node, o: str) -> None:
@@ -259,7 +264,7 @@ class Matching:
             return
         self.raw[node.rest.name] = r
         p = self.name("p")
-        self.emit(f"{p} = Attrs({{k: to_python(v) for k, v in {r}.items()}})")
+        self.emit(f"{p} = Attrs({{k: seen(to_python(v)) for k, v in {r}.items()}})")
         self.captures[node.rest.name] = p
 
     def operands(self, node: Node, o: str, s: str, pending: list[Any]) -> list[tuple[Pattern | None, str]]:
@@ -290,7 +295,11 @@ class Matching:
             sizes = segment_sizes(node.cls, node.args)
             k = self.const(segments(sizes))
             self.fail_if(f'{o}.properties["operandSegmentSizes"] != {k}', f"other operands of {node.cls.name}", o)
-        return [(a, f"{s}[{i}]") for i, a in enumerate(present)]
+        if not present:
+            return []
+        each = [self.name("s") for _ in present]  # indexing the operands of xDSL is a call
+        self.emit(f"{', '.join(each)}, = {s}")
+        return list(zip(present, each, strict=True))
 
     def all_results(self, node: Node, v: str, pending: list[Any]) -> None:
         """The values of tuple ``v`` are all results of one op, in order."""
@@ -364,8 +373,14 @@ class Matching:
                 )
         for check in self.rule.checks:
             args = ", ".join(self.python_value(n) for n in check.params)
-            f = self.const(safe(check.function))
-            self.fail_if(f"not {f}({args})", f"{check.name}: no", count=check.name)
+            h, f = self.name("h"), self.const(check.function)
+            if self.explain:
+                self.emit("note = ''")
+            self.emit(f"try: {h} = {f}({args})")
+            self.emit(f"except NoMatch{' as e' if self.explain else ''}: {h} = False")
+            if self.explain:
+                self.lines[-1] += "; note = f', {e}'"
+            self.fail_if(f"not {h}", f"{check.name}: no", count=check.name, note=True)
 
     def python_value(self, name: str) -> str:
         if name == "out":

@@ -34,6 +34,8 @@ from gedialect.patterns.language import (
 
 EXACTNESS = ("bits", "value", "tolerance")
 MAX_VARIANTS = 128
+UNNAMED = "condition"
+"""Name of a condition that has none."""
 
 Condition: TypeAlias = "Callable[..., Any]"
 Where: TypeAlias = "Condition | Sequence[Condition] | Mapping[str, Condition]"
@@ -280,7 +282,7 @@ def _checks(where: Where) -> tuple[Check, ...]:
 def _label(function: Condition) -> str:
     doc = inspect.getdoc(function)
     name = getattr(function, "__name__", "condition")
-    return doc.splitlines()[0].rstrip(".") if doc else name.replace("_", " ") if name != "<lambda>" else "condition"
+    return doc.splitlines()[0].rstrip(".") if doc else name.replace("_", " ") if name != "<lambda>" else UNNAMED
 
 
 # ---------------------------------------------------------------- graphs

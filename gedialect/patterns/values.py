@@ -25,7 +25,26 @@ NEVER_SCANNED = 1024
 
 
 class NoMatch(Exception):
-    """Raised by a condition or a computed attribute: the rule does not apply; the message says why."""
+    """Raised by a condition or a computed value: the rule does not apply here; the message says why."""
+
+
+class Items(tuple[Any, ...]):
+    """A shape or a list attribute as rules see it: an index it does not have is ``NoMatch``, since how long it is
+    depends on the model."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        try:
+            found = super().__getitem__(index)
+        except IndexError:
+            raise NoMatch(f"{list(self)} has no item {index}") from None
+        return Items(found) if isinstance(index, slice) else found
+
+
+def seen(value: Any) -> Any:
+    """An attribute's Python value as rules see it."""
+    return Items(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
 
 
 class Value:
@@ -42,8 +61,8 @@ class Value:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Sizes in memory order; -1 where unknown."""
-        return spec_of(self.ssa.type).shape
+        """Sizes in memory order; -1 where unknown. An axis it does not have is ``NoMatch``."""
+        return Items(spec_of(self.ssa.type).shape)
 
     @property
     def rank(self) -> int:

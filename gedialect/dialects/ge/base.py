@@ -185,20 +185,19 @@ def to_attr(value: PyAttr, *, floats: bool = False) -> Attribute:
 
 def to_python(attr: Attribute) -> Any:
     """The Python value of an attribute; attributes without one are returned as they are."""
-    match attr:
-        case IntegerAttr():
-            integer = cast("IntegerAttr[IntegerType]", attr)
-            return bool(integer.value.data) if integer.type == i1 else integer.value.data
-        case FloatAttr():
-            return attr.value.data
-        case StringAttr():
-            return attr.data
-        case DenseArrayBase():
-            return tuple(cast("DenseArrayBase[Any]", attr).get_values())
-        case ArrayAttr():
-            return tuple(to_python(a) for a in attr.data)
-        case _:
-            return attr
+    kind = type(attr)  # these classes are final, and isinstance of a generic class is slow
+    if kind is DenseArrayBase:
+        return tuple(cast("DenseArrayBase[Any]", attr).get_values())
+    if kind is IntegerAttr:
+        integer = cast("IntegerAttr[IntegerType]", attr)
+        return bool(integer.value.data) if integer.type == i1 else integer.value.data
+    if kind is FloatAttr:
+        return cast("FloatAttr[Any]", attr).value.data
+    if kind is StringAttr:
+        return cast(StringAttr, attr).data
+    if kind is ArrayAttr:
+        return tuple(to_python(a) for a in cast("ArrayAttr[Attribute]", attr).data)
+    return attr
 
 
 class GeOp(IRDLOperation):

@@ -8,9 +8,9 @@ from typing import Any, cast
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from gedialect.dialects.ge.attrs import ANY
-from gedialect.dialects.ge.given import check_words
 from gedialect.dialects.ge.base import BOOL, INT, INTS, STR, STRS, Attrs, Results, words
 from gedialect.dialects.ge.control import HostOp
+from gedialect.dialects.ge.given import check_words
 from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shapes import mismatch
 from gedialect.errors import UnsupportedError

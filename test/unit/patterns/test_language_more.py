@@ -117,7 +117,7 @@ def test_mistake_in_a_condition_is_at_its_line():
     with pytest.raises(GeError) as caught:
         RuleSet([r]).apply(module)
     assert caught.value.code == "GE1105"
-    assert "AttributeError" in str(caught.value) and "a function of r failed" in str(caught.value)
+    assert "AttributeError" in str(caught.value) and "the condition 'rank' of r failed" in str(caught.value)
     assert caught.value.where is not None and caught.value.where.startswith(f"{__file__}:")
 
 

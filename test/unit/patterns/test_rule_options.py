@@ -65,5 +65,5 @@ def test_reproducer_names_the_files(folder: Path, capsys: pytest.CaptureFixture[
     )
     repro = folder / "repro.mlir"
     assert ge_opt([str(folder / "m.mlir"), "--rules", str(folder / "late.py"), "--reproducer", str(repro)]) == 1
-    assert f"{folder / 'late.py'}:2: error GE1105: a function of late failed" in capsys.readouterr().err
+    assert f"{folder / 'late.py'}:2: error GE1105: a condition of late failed" in capsys.readouterr().err
     assert f"--rules {folder / 'late.py'}" in repro.read_text().split("\n")[0]
