@@ -29,7 +29,7 @@ from gedialect.patterns.index import Index
 from gedialect.patterns.places import code_of, failing_line
 from gedialect.patterns.rule import UNNAMED, Rule, Variant, nodes
 from gedialect.patterns.support import Found
-from gedialect.patterns.values import is_const, is_pure, remembering_constants
+from gedialect.patterns.values import is_const, is_pure, load_numbers, remembering_constants
 
 REWRITES_PER_OP = 8
 SPARE_REWRITES = 512
@@ -151,6 +151,8 @@ class RuleSet:
     def __init__(self, rules: Iterable[Rule], *, timed: bool = False):
         self.rules = list(rules)
         self.timed = timed
+        if timed:
+            load_numbers()
         names = Counter(r.name for r in self.rules)
         if twice := [n for n, c in names.items() if c > 1]:
             raise GeError(f"two rules are named {twice[0]}", code="GE1105", hint="rename one of them")

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from gedialect.dialects.ge.attrs import SplatAttr
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.constant import ConstantOp
-from gedialect.ir.dtypes import DType
+from gedialect.ir.dtypes import F32, DType
 from gedialect.ir.lazy import np
 from gedialect.ir.spec import Spec, spec_of
 
@@ -186,6 +186,13 @@ def _dense_number(attribute: Attribute, type_: Attribute) -> float | int | bool 
     if flat.size > 1 and not bool((flat == first).all()):
         return None
     return cast("float | int | bool", first.item() if isinstance(first, np.generic) else float(first))
+
+
+def load_numbers() -> None:
+    """Load what reading a constant needs: numpy is loaded at the first use, which a rule that is timed need not pay."""
+    from gedialect.ir.weights import read_constant
+
+    read_constant(DenseIntOrFPElementsAttr.from_list(TensorType(f32, [2]), [0.0, 1.0]), Spec(F32, (2,)))
 
 
 def number_is(value: SSAValue, want: float, tol: float | None) -> bool:

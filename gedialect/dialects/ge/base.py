@@ -210,6 +210,8 @@ class GeOp(IRDLOperation):
     """Vector instruction the generator maps it to; such an op needs no expansion."""
     CONST_OPERANDS: ClassVar[tuple[tuple[str, str], ...]] = ()
     """(operand, attribute) pairs: exactly one is given; a constant operand becomes the attribute."""
+    RESULTS_FROM: ClassVar[str | None] = None
+    """Attribute with an entry for each result, of an op with any number of them."""
     FLOAT_ATTRS: ClassVar[frozenset[str]] = frozenset()
     """Attributes that hold floats (so that ``1`` becomes 1.0 and ``[]`` an empty float list)."""
 
@@ -399,6 +401,9 @@ class GeOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
+        if self.attributes and (flag := self.attributes.get("fuse_flag")) is not None:
+            if not isinstance(flag, IntegerAttr) or to_python(flag) not in (0, 1):
+                raise VerifyException(f"fuse_flag is true or false, not {flag}")
         if self.regions:
             return
         specs = [

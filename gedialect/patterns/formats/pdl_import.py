@@ -152,6 +152,7 @@ class _Reader:
                 benefit=self.op.benefit.value.data,
                 shared=True,
                 ordered=True,
+                pdl=pattern_text(self.op),
             )
         reached = {id(n) for v in made.variants for n in _nodes(v.before)}
         for op in matched:
@@ -292,6 +293,17 @@ def _nodes(roots: Sequence[Pattern]) -> Sequence[Node]:
     from gedialect.patterns.rule import nodes
 
     return list(nodes(roots))
+
+
+def pattern_text(op: pdl.PatternOp) -> str:
+    """The pattern as text."""
+    from io import StringIO
+
+    from xdsl.printer import Printer
+
+    out = StringIO()
+    Printer(out).print_op(op)
+    return out.getvalue()
 
 
 def _same_type(a: Value, b: Value) -> bool:

@@ -51,7 +51,7 @@ func.func @main(%x: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x1xf32>, tenso
   // STRICT:      %q = ge.square(%x)
   // STRICT:      %s = ge.mul
   // STRICT-NEXT: %t = ge.mul
-  // REFUSED:     mine.json:20: warning GE1116: Elsewhere: the ge dialect has no op for GE type ScaledSquareSum
+  // REFUSED:     mine.json:28: warning GE1116: Elsewhere: the ge dialect has no op for GE type ScaledSquareSum
   // GEJSON:      %n = ge.neg
   // GEJSON-NEXT:   %u = ge.reduce_sum_square(%n) {axes = [1], keep_dims = true}
   %n = ge.neg(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>

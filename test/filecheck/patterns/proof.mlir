@@ -14,4 +14,4 @@
 // WRONG: becomes
 // WRONG: ge.relu
 // WRONG: 1 of 2 rules hold
-// BAD: unbound.rules:5: error GE1105
+// BAD: unbound.rules:6: error GE1105

@@ -165,3 +165,11 @@ func.func @unknown(%x: tensor<4x5xf32>) {
   %a = ge.tile(%x) {repeats = [1, 2]} : (tensor<4x5xf32>) -> tensor<4x10xf32>
   func.return
 }
+
+// -----
+
+func.func @fuse_flag(%x: tensor<4x5xf32>) {
+  // expected-error @+1 {{fuse_flag is true or false, not "no"}}
+  %a = ge.relu(%x) attributes {fuse_flag = "no"} : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  func.return
+}
