@@ -32,6 +32,7 @@ from gedialect.patterns.places import place_of
 from gedialect.patterns.rule import Rule, Variant, node_of, nodes, parameters
 from gedialect.patterns.support import Found, segments
 
+OTHER_TYPE = "the replacement has another type"
 Matcher: TypeAlias = "Callable[[Operation], Found | None]"
 
 
@@ -82,9 +83,7 @@ class _Generator(Matching):
         for before, after in zip(self.variant.before, self.variant.after, strict=True):
             old = self.values[id(before)]
             spec = self.spec(after, specs)
-            self.fail_if(
-                f"{spec} != spec_of({old}.type)", "the replacement has another type", count="type of the replacement"
-            )
+            self.fail_if(f"{spec} != spec_of({old}.type)", OTHER_TYPE, count="type of the replacement")
         by_id = {id(n): n for n in self.nodes}
         real = [o for k, o in self.ops.items() if by_id[k].cls is not ConstantOp][::-1]  # operands before users
         created: list[str] = []
@@ -119,7 +118,8 @@ class _Generator(Matching):
             entries.append(f"**{self.raw[node.rest.name]}")
         optional = False
         k = self.const(node.cls)
-        about = f'{k}, "{{}}", {self.const(node.where)}, {self.const(self.rule.name)}'
+        at = f"{self.const(node.where)}, {self.const(self.rule.name)}"
+        about = f'{k}, "{{}}", {at}'
         for key, value in node.attrs.items():
             may_lack = is_optional(node.cls, key)
             if isinstance(value, AttrCapture):
@@ -155,7 +155,7 @@ class _Generator(Matching):
         elif known != "None":
             known = f"({known},)"
         t = self.name("t")
-        self.emit(f"{t} = infer_types({k}, {props}, ({self.groups(node, specs)}), {known})")
+        self.emit(f"{t} = infer_types({k}, {props}, ({self.groups(node, specs)}), {known}, {at})")
         self.ops_props[id(node)] = (k, props, t)
         specs[id(node)] = f"{t}[0]"
 

@@ -24,12 +24,12 @@ from gedialect.dialects.ge.fusion import FusionOp
 from gedialect.errors import GeError
 from gedialect.ir import sources
 from gedialect.ir.diagnostics import cap
-from gedialect.patterns.compiler import Matcher, compile_variant, needed_classes
+from gedialect.patterns.compiler import OTHER_TYPE, Matcher, compile_variant, needed_classes
 from gedialect.patterns.index import Index
 from gedialect.patterns.places import code_of, failing_line
 from gedialect.patterns.rule import UNNAMED, Rule, Variant, nodes
 from gedialect.patterns.support import Found
-from gedialect.patterns.values import is_const, is_pure, load_numbers, remembering_constants
+from gedialect.patterns.values import Value, is_const, is_pure, load_numbers, remembering_constants
 
 REWRITES_PER_OP = 8
 SPARE_REWRITES = 512
@@ -448,9 +448,14 @@ def fail(rule: Rule, error: Exception, op: Operation) -> NoReturn:
     named = next((c.name for c in rule.checks if code_of(c.function) in codes), None)
     what = "a function" if named is None else f"the condition {named!r}" if named != UNNAMED else "a condition"
     message = cap(error.message if isinstance(error, GeError) else str(error), 200)
-    hint = "guard against it, or raise NoMatch where the rule does not apply"
+    more = (
+        ", or raise NoMatch where the rule does not apply" if rule.code is not None else " with a condition before it"
+    )
+    hint = f"guard against it{more}"
     if "NoneType" in message:
         hint = "what a form does not bind is None; so are number and array of a value that is no constant"
+    elif isinstance(error, AttributeError) and isinstance(error.obj, Value):
+        hint = f"a value has {', '.join(n for n in dir(Value) if not n.startswith('_'))}"
     raise GeError(
         f"{what} of {rule.name} failed at {described(op)}: {type(error).__name__}: {message}",
         code="GE1105",
@@ -477,6 +482,8 @@ def _label(reason: str) -> str:
     """A reason as statistics call it."""
     if reason.startswith("no replacement"):
         return "types of the replacement"
+    if reason == OTHER_TYPE:
+        return "type of the replacement"
     return reason.partition(": no")[0]
 
 

@@ -135,6 +135,9 @@ class Number(Pattern):
     """A constant with one value everywhere, of any element type and shape; see ``number``."""
 
     def __init__(self, value: float | bool, tol: float | None = None):
+        for what, given_ in (("a constant", value), ("tol", tol)):
+            if not isinstance(given_, int | float) and not (given_ is None and what == "tol"):
+                raise rule_error(f"{what} is a number, not {given_!r}", "number(1.702, tol=1e-3)")
         self.value = value
         self.tol = tol
 
@@ -235,6 +238,8 @@ class AnyOp:
     """One of several ops, the same wherever it is used in the rule; see ``any_op``."""
 
     def __init__(self, *ops: Callable[..., Any]):
+        if (wrong := next((op for op in ops if not callable(op)), None)) is not None:
+            raise rule_error(f"{wrong!r} is no op", "any_op takes ops: any_op(ge.relu, ge.sigmoid)")
         self.ops = ops
 
     def __call__(self, *operands: Operand) -> OneOf:

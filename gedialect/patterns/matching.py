@@ -115,7 +115,7 @@ class Matching:
     def loop(self, header: str) -> None:
         self.loops += 1
         if self.loops > MAX_LOOPS:
-            raise rule_error(f"{self.rule.name} has too many commutative ops", "split the rule", self.rule.where)
+            raise rule_error(f"{self.rule.name} has too many commutative ops", "split the rule", self.rule.sides)
         self.emit(header)
         self.indent += 1
 
@@ -197,7 +197,7 @@ class Matching:
                 self.match_owner(p.node, p.index, v, pending)
                 self.values[id(p)] = v
             case _:
-                raise rule_error(f"{type(p).__name__} cannot be matched", where=self.rule.where)
+                raise rule_error(f"{type(p).__name__} cannot be matched", where=self.rule.sides)
 
     def match_owner(self, node: Node, index: int, v: str, pending: list[Any]) -> None:
         if id(node) in self.ops:
@@ -320,7 +320,11 @@ class Matching:
                 self.find(a, pending)
         at = next((a for a in node.args if a is not None and id(a) in self.values), None)
         if at is None:
-            raise rule_error(f"an output of {self.rule.name} is not connected to the others", where=self.rule.where)
+            raise rule_error(
+                f"an output of {self.rule.name} is not connected to the others",
+                "outputs of one rule share a value, directly or through other ops",
+                self.rule.sides,
+            )
         u, o = self.name("u"), self.name("o")
         # newest use first is the reverse of program order; a tuple, since the match may be put in
         self.loop(f"for {u} in reversed(tuple({self.values[id(at)]}.uses)):")

@@ -453,7 +453,7 @@ def _variants(r: Rule) -> Iterator[Variant]:
         chosen = queue.pop(0)
         memo: dict[int, Pattern | None] = {}
         try:
-            before = [_resolve(o, chosen, memo, None, r.where) for o in r.outputs]
+            before = [_resolve(o, chosen, memo, None, r.sides) for o in r.outputs]
         except _Undecided as e:
             queue[:0] = [{**chosen, e.choice.key: i} for i in range(len(e.choice.alternatives))]
             continue
@@ -474,7 +474,7 @@ def _variants(r: Rule) -> Iterator[Variant]:
             outputs.append(b)
         bound = _bound(outputs)
         absent = frozenset(n for n in r.params if n not in bound)
-        after = [_resolve(a, chosen, memo, absent, r.where) for a in r.replacements]
+        after = [_resolve(a, chosen, memo, absent, r.sides) for a in r.replacements]
         if any(a is None for a in after):
             raise rule_error(
                 f"the right side of {r.name} may be absent", "say what else it becomes: given(b, ..., ...)", r.sides
@@ -499,7 +499,9 @@ def _resolve(
             if p.key not in chosen:
                 if absent is not None:
                     raise rule_error(
-                        "alternatives belong to the left side", "use given, or any_op on both sides", place
+                        "alternatives belong to the left side",
+                        "use given, or any_op (in text: choice) on both sides",
+                        place,
                     )
                 raise _Undecided(p)
             out = _resolve(p.alternatives[chosen[p.key]], chosen, memo, absent, place)
@@ -549,6 +551,10 @@ def check_definition(r: Rule) -> None:
         raise rule_error(
             f"{r.name} replaces {len(r.outputs)} values by {len(r.replacements)}", "give as many as there are", r.sides
         )
+    for p in r.replacements:
+        if isinstance(p, ManyCapture | AllResults):
+            name = p.name if isinstance(p, ManyCapture) else p.node.cls.name
+            raise rule_error(f"{name} on the right side of {r.name} is several values", "name one of them", r.sides)
     _check_bound(r, mentioned(r.outputs))
     for check in r.checks:
         for p in check.params:
@@ -580,7 +586,8 @@ def _check_bound(r: Rule, bound: set[str]) -> None:
         users = (n.where for p in r.replacements for n in every_node(p) if first in mentioned([n]) - mentioned(n.args))
         direct = (n.where for p in r.replacements for n in every_node(p) if any(_is(a, first) for a in n.args))
         place = next(users, None) or next(direct, None) or r.sides
-        raise rule_error(f"{first} on the right side of {r.name} is bound nowhere on the left", None, place)
+        message = f"{first} on the right side of {r.name} is bound nowhere on the left"
+        raise rule_error(message, f"use {first} on the left side too", place)
     line = r.line if r.code is None else parameter_line(r.code, first)
     raise rule_error(
         f"{r.name} does not use its parameter {first} on the left side",

@@ -52,7 +52,12 @@ def attrs_equal(a: Attribute | None, b: Attribute) -> bool:
 
 
 def infer_types(
-    cls: type[GeOp], props: Mapping[str, Attribute], groups: Sequence[Any], known: Sequence[Spec] | None
+    cls: type[GeOp],
+    props: Mapping[str, Attribute],
+    groups: Sequence[Any],
+    known: Sequence[Spec] | None,
+    place: str,
+    rule: str,
 ) -> Sequence[Spec]:
     """Result specs; ``known`` serves ops whose operands do not tell them. NoMatch where the operands do not fit."""
     values = {k: to_python(v) for k, v in props.items()}
@@ -62,7 +67,8 @@ def infer_types(
         if e.code == "GE1903":
             if known is not None:
                 return known
-            raise
+            hint = "write dtype=, a name of a type or a value that has it"
+            raise GeError(f"{rule}: {e.message}", code="GE1105", where=place, hint=hint) from None
         raise NoMatch(e.message) from None
     except (ArithmeticError, LookupError, ValueError) as e:  # attributes that no operand of this shape can have
         raise NoMatch(f"{cls.name} does not fit: {e}") from None

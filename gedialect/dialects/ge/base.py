@@ -402,7 +402,7 @@ class GeOp(IRDLOperation):
 
     def verify_(self) -> None:
         if self.attributes and (flag := self.attributes.get("fuse_flag")) is not None:
-            if not isinstance(flag, IntegerAttr) or to_python(flag) not in (0, 1):
+            if not isinstance(flag, IntegerAttr) or to_python(cast(Attribute, flag)) not in (0, 1):
                 raise VerifyException(f"fuse_flag is true or false, not {flag}")
         if self.regions:
             return

@@ -119,7 +119,8 @@ def function_of(tree: ast.expr, where: str | None = None) -> Callable[..., Any]:
     """The expression as a function of the names it asks for; its text is kept as ``text``. Lines of ``tree`` are those
     of the file of ``where``."""
     if (reason := refusal(tree)) is not None:
-        raise rule_error(reason, where=where)
+        hint = "an attribute is computed by an expression of captures: axes=[x.rank - 1]"
+        raise rule_error(reason, hint if "Lambda" in reason else None, where)
     names = free_names(tree)
     arguments = ast.arguments(
         posonlyargs=[], args=[ast.arg(arg=n) for n in names], kwonlyargs=[], kw_defaults=[], defaults=[]

@@ -223,10 +223,14 @@ def _rule(block: list[Line], file: str, topic: str) -> Rule:
                     _assign(names, tree, scope)
                     scope.lines.update((n, line.number) for n in names)
                 else:
-                    raise syntax_error("expected before => after, NAME = value or where condition", where)
+                    hint = (
+                        "write =>, not ->" if "->" in line.text else "what stands before => is what a graph looks like"
+                    )
+                    raise syntax_error("expected before => after, NAME = value or where condition", where, hint)
             except SyntaxError as error:
                 at = line.number + max((error.lineno or 1) - 1, 0) if "\n" in line.text else line.number
-                raise syntax_error(f"this does not parse: {error.msg}", f"{file}:{at}") from None
+                hint = 'write where "what must hold": condition' if line.text.startswith("where") else None
+                raise syntax_error(f"this does not parse: {error.msg}", f"{file}:{at}", hint) from None
             except (TypeError, ValueError, RecursionError, MemoryError) as error:
                 raise syntax_error(f"this does not parse: {error}", where) from None
     if sides is None:
@@ -394,7 +398,22 @@ def _pattern_here(tree: ast.expr, scope: Scope) -> Pattern | None:
         case ast.Call(func=ast.Name()):
             return _call(tree, scope)
         case _:
-            raise rule_error(f"{ast.unparse(tree)} is no pattern")
+            raise rule_error(f"{ast.unparse(tree)} is no pattern", _advice(tree))
+
+
+def _advice(tree: ast.expr) -> str:
+    """How to write what somebody wrote as in Python."""
+    match tree:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="ge"))):
+            return f"ops are written without ge: {ast.unparse(tree).replace('ge.', '')}"
+        case ast.BinOp():
+            return "operators are + - * / **; other ops go by name, as matmul(x, w)"
+        case ast.Compare():
+            return "comparisons are ops too, as greater(x, 0); conditions begin with where"
+        case ast.List() | ast.Tuple() | ast.Dict():
+            return "an operand is a value, a number or None; attributes have names, as axes=[0]"
+        case _:
+            return "a pattern is made of parameters, numbers, ops and | between alternatives"
 
 
 def _result(node: Node, index: int) -> Pattern:
@@ -449,6 +468,8 @@ def _call(tree: ast.Call, scope: Scope) -> Pattern | None:
             first, then, otherwise = (_pattern(t, scope) for t in tree.args)
             return given(_some(first), then, otherwise)
         case "number":
+            if not tree.args:
+                raise rule_error("number needs a value", "number(1.702, tol=1e-3)")
             return number(
                 *(constant_of(a) for a in tree.args), **{str(k.arg): constant_of(k.value) for k in tree.keywords}
             )

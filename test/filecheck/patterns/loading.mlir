@@ -22,7 +22,7 @@
 // UNKNOWN: Inputs/unknown_op.py:6: error GE1105: the ge dialect has no op abbs; did you mean abs
 // CRASH: Inputs/crash.py:4: error GE1115: RuntimeError: no rules today
 // SYNTAX: Inputs/syntax.py:3: error GE1115: Python: invalid syntax
-// UNBOUND: Inputs/unbound.rules:5: error GE1105: y is no parameter and no name
+// UNBOUND: Inputs/unbound.rules:6: error GE1105: y is no parameter and no name
 // BROKEN: Inputs/broken.json:3: error GE1115: {{JSON}}:
 // NATIVE: Inputs/native.pdl.mlir:4: error GE1116: native: pdl.apply_native_constraint: native constraints are C++
 // NONE: Inputs/none.rules: error GE1002: cannot read

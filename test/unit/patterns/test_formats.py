@@ -342,6 +342,32 @@ def test_pdl_round_trip():
         assert all(check_rule(b, instances=3).holds for b in back)
 
 
+def test_what_was_read_from_pdl_is_written_as_it_was():
+    """Types that are asked for, several outputs, ops with several results: what the writer alone could not say."""
+    typed = pdl(
+        HEAD.replace("pdl.type\n", "pdl.type : tensor<2xf32>\n")
+        + ROOT
+        + "pdl.rewrite %r {\npdl.replace %r with (%x : !pdl.value)\n}"
+    )
+    both = pdl(
+        HEAD
+        + ROOT
+        + """%a = pdl.operation "ge.abs" (%x : !pdl.value) -> (%t : !pdl.type)
+        pdl.rewrite {
+          pdl.replace %a with (%x : !pdl.value)
+          pdl.replace %r with (%x : !pdl.value)
+        }"""
+    ).replace("@p", "@both")
+    rules = parse_pdl(typed + both, "f.pdl.mlir", "mine")
+    text = dump_pdl(rules)
+    assert "//" not in text and "tensor<2xf32>" in text
+    again = parse_pdl(text, "f.pdl.mlir", "mine")
+    assert dump_pdl(again) == text
+    assert [(r.name, len(r.outputs), [c.name for c in r.checks]) for r in again] == [
+        (r.name, len(r.outputs), [c.name for c in r.checks]) for r in rules
+    ]
+
+
 def test_pdl_keeps_types_apart():
     """One !pdl.type for two values asks for one type."""
     source = pdl(
