@@ -374,6 +374,9 @@ def _check_attrs(cls: type[GeOp], attrs: Mapping[str, Any], place: str) -> None:
 
 def check_value(cls: type[GeOp], name: str, value: Any, place: str) -> None:
     """A written attribute has a value the op takes: it would never match otherwise, or fail far from the rule."""
+    from xdsl.ir import Attribute
+
+    from gedialect.dialects.ge.base import to_python
     from gedialect.patterns.attributes import converted, expected
 
     match value:
@@ -391,8 +394,9 @@ def check_value(cls: type[GeOp], name: str, value: Any, place: str) -> None:
             return
         case _:
             if converted(cls, name, value) is None:
-                hint = expected(cls, name, value)
-                raise rule_error(f"{cls.name} takes no {name} = {value!r}", hint, where=place)
+                shown = to_python(value) if isinstance(value, Attribute) else value
+                hint = expected(cls, name, shown)
+                raise rule_error(f"{cls.name} takes no {name} = {shown!r}", hint, where=place)
 
 
 def _check_dtype(value: Any, place: str) -> None:

@@ -34,7 +34,8 @@ def parse_json(text: str, file: str, topic: str, refused: list[GeError] | None =
     try:
         data = load(text, lambda key, line: malformed(f"{key} is there twice", line, "keep one of them"))
     except json.JSONDecodeError as error:
-        raise malformed(f"JSON: {error.msg}", error.lineno) from None
+        hint = "JSON has no comments and no comma before ] or }"
+        raise malformed(f"JSON: {error.msg}", error.lineno, hint) from None
     if not isinstance(data, Object) or not isinstance(data.get("Rules"), Array):
         raise malformed("no list of Rules", 1, 'it holds {"Rules": [...]}')
     entries = cast(Array, data["Rules"])
@@ -233,7 +234,7 @@ class _Reader:
         for edge in self.items(graph, "Edges", ["src", "dst"]):
             src, dst = str(edge["src"]), str(edge["dst"])
             sources.setdefault(src, edge)
-            node, index = self.end(dst, classes)
+            node, index = self.end(dst, classes, edge, "dst")
             if node is None:
                 if dst.partition(":")[0] not in outputs:
                     raise self.malformed(f"edge to {dst}, which is no node and no output", edge, "dst")
@@ -246,7 +247,7 @@ class _Reader:
         def value(end: str) -> Pattern:
             if end in outer:
                 return outer[end]
-            node, index = self.end(end, classes)
+            node, index = self.end(end, classes, sources.get(end), "src")
             if node is None:
                 raise self.malformed(f"edge from {end}, which is no node and no input", sources.get(end), "src")
             made_node = build(node)
@@ -278,13 +279,13 @@ class _Reader:
             raise self.refusal(f"node {unused[0]} leads to no output")
         return found
 
-    def end(self, text: str, classes: dict[str, type[GeOp]]) -> tuple[str | None, int]:
+    def end(self, text: str, classes: dict[str, type[GeOp]], edge: Object | None, key: str) -> tuple[str | None, int]:
         """Node and index of an end of an edge; None for outer names."""
         if text in classes:
             return text, 0
         node, colon, index = text.rpartition(":")
         if colon and node in classes:
             if not re.fullmatch(r"\d{1,4}", index):
-                raise self.malformed(f"{text} has no index")
+                raise self.malformed(f"{text} has no index", edge, key, "write NODE:0 for its first operand or result")
             return node, int(index)
         return None, 0

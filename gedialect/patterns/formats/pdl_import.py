@@ -20,7 +20,7 @@ from gedialect.dialects.ge.base import GeOp
 from gedialect.errors import GeError
 from gedialect.ir.context import GeContext
 from gedialect.ir.parser import parse_with
-from gedialect.patterns.language import AttrCapture, Capture, Node, Pattern, at_place
+from gedialect.patterns.language import AttrCapture, Capture, Node, Pattern, at_place, check_value
 from gedialect.patterns.matching import has_segments
 from gedialect.patterns.rule import Check, Rule, make_rule
 from gedialect.patterns.values import Value
@@ -232,6 +232,7 @@ class _Reader:
             if name not in cls.attr_names():
                 known = ", ".join(cls.attr_names()) or "none"
                 self.refuse(op, f"{cls.name} has no attribute {name}; it has: {known}")
+            check_value(cls, name, attrs[name], self.place(op))
         operands = [self.values[v] for v in op.operand_values]
         node = Node(cls, self.arguments(op, cls, operands, sizes), attrs, self.place(op))
         self.values[op.op] = node

@@ -326,6 +326,18 @@ def test_pdl_that_rules_cannot_say(body: str, line: int, message: str):
     assert caught.value.where == f"f.pdl.mlir:{line}"
 
 
+def test_pdl_word_that_an_op_does_not_take():
+    source = pdl(
+        HEAD
+        + '%m = pdl.attribute = "nope"\n'
+        + '%r = pdl.operation "ge.gelu" (%x : !pdl.value) {"approximate" = %m} -> (%t : !pdl.type)\n'
+        + "pdl.rewrite %r {\npdl.replace %r with (%x : !pdl.value)\n}"
+    )
+    with pytest.raises(GeError, match=r"GE1105: ge\.gelu takes no approximate = 'nope'") as caught:
+        parse_pdl(source, "f.pdl.mlir", "mine")
+    assert caught.value.where == "f.pdl.mlir:5"
+
+
 def test_pdl_that_does_not_parse():
     with pytest.raises(GeError) as caught:
         parse_pdl("pdl.pattern @p : benefit(1) {\n  %x = pdl.nothing\n}", "f.pdl.mlir", "mine")
