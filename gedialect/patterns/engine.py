@@ -281,10 +281,11 @@ class _Driver:
         root = found.matched[0]
         if found.new_ops:
             form.verify_new(found)
-        if any(op.attributes and kept_alone(op) for op in found.matched):
-            discard(found)
-            form.stats.rejected["fuse_flag"] += 1
-            return False
+        for op in found.matched:
+            if op.attributes and kept_alone(op):
+                discard(found)
+                form.stats.rejected["fuse_flag"] += 1
+                return False
         point = root if len(found.replaced) == 1 else self.insertion_point(found)
         if point is None:
             discard(found)
@@ -390,10 +391,9 @@ class _Driver:
         todo = list(ops[::-1])
         while todo:
             op = todo.pop()
-            if op.parent is not self.block or not is_pure(type(op)) or any(r.first_use for r in op.results):
+            if op.parent is not self.block or not is_pure(type(op)) or used(op):
                 continue
-            operands = op.operands
-            owners = [v.owner for v in operands]
+            owners = [v.owner for v in op._operands]  # pyright: ignore[reportPrivateUsage]
             self.waiting.discard(op)
             if self.order is not None:
                 self.order.pop(op, None)
@@ -462,6 +462,14 @@ def fail(rule: Rule, error: Exception, op: Operation) -> NoReturn:
         where=f"{rule.file}:{line}",
         hint=hint,
     ) from error
+
+
+def used(op: Operation) -> bool:
+    """Whether a result of the op has a user."""
+    for result in op.results:
+        if result.first_use is not None:
+            return True
+    return False
 
 
 def discard(found: Found) -> None:
