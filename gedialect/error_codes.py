@@ -154,20 +154,21 @@ _ENTRIES: tuple[tuple[str, str, str, str], ...] = (
     (
         "GE1105",
         "mistake in a rule",
-        "A rewrite rule is not well-formed: unknown op or attribute, unbound name, sides that do not fit, name taken.",
-        "docs/patterns.md shows the language; the error names the rule's line.",
+        "A rewrite rule is not well-formed (unknown op, attribute or word, unbound name, sides that do not fit, name "
+        "taken), a function of it fails, or what it makes does not verify.",
+        "docs/patterns.md shows the language; the error names the line of the rule.",
     ),
     (
         "GE1106",
         "rules without end",
-        "Rewrite rules undo each other, so that rewriting does not end.",
-        "Switch one of the named rules off, or make its right side different from what another matches.",
+        "Rewrite rules undo each other, or one applies to its own result, so that rewriting does not end.",
+        "Switch one of the named rules off, or make its right side different from what they match.",
     ),
     (
         "GE1107",
-        "unknown rule or topic",
-        "No rule or topic of the catalogue has this name.",
-        "docs/rules.md lists them.",
+        "unknown rule, topic or pass",
+        "Nothing has the name that an option switches on or off: no rule, topic, pass or label of a kernel.",
+        "The error names the nearest; docs/rules.md lists rules and topics, ge-opt --list-passes the passes.",
     ),
     ("GE1108", "text nested too deeply", "Regions, attributes or types are nested too deeply.", "Flatten the input."),
     (

@@ -58,6 +58,10 @@ DECIDE: tuple[Step, ...] = (
 """From a graph to a decided one: kernels, their tiles, bytes."""
 
 
+STEPS = frozenset(step.name for step in (*OPTIMISE, *DECIDE))
+"""Passes of all levels."""
+
+
 def level_number(level: str | int) -> int:
     """0..3 from ``2``, ``"2"`` or ``"O2"``; ``UsageError`` for anything else."""
     text = str(level).upper().removeprefix("O")
@@ -81,7 +85,7 @@ def specs(
     """The pass specs of ``steps`` at a level, as ``switches`` have it. Rules that are enabled by name run even where
     the level leaves them out, after the rules of the level."""
     number = level_number(level)
-    choice = resolve(switches, {step.name for step in (*OPTIMISE, *DECIDE)})
+    choice = resolve(switches, STEPS)
     group = "".join(
         [
             "" if choice.elementwise else " elementwise=false",

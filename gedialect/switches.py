@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from types import MappingProxyType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from gedialect.errors import GeError, UsageError
+
+if TYPE_CHECKING:
+    from gedialect.patterns.rule import Rule
 
 GE_PASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -146,7 +150,7 @@ def resolve(switches: Switches, passes: Iterable[str]) -> Choice:
             off += ["mode:elementwise", "mode:memory"]
         elif name in GE_PASSES:
             off += GE_PASSES[name]
-        elif re.fullmatch(r"[A-Z]\w*[a-z]\w*", name):
+        elif _of_ge(name):
             choice.without_counterpart.append(name)
         else:
             off.append(name)
@@ -173,6 +177,40 @@ def resolve(switches: Switches, passes: Iterable[str]) -> Choice:
         else:
             choice.rules_off.append(name)
     return choice
+
+
+def check_names(switches: Switches, passes: Iterable[str], extra: Callable[[], Iterable[Rule]]) -> None:
+    """GE1107 for a name that stands for nothing; ``extra`` gives the rules beside the catalogue."""
+    names = [n for n in (*switches.disable, *switches.enable) if n not in (GRAPH_FUSION, UB_FUSION, *GE_PASSES)]
+    names = [n for n in names if not _of_ge(n)]
+    if not names:
+        return
+    from gedialect.analysis.labels import label_ops
+    from gedialect.patterns.catalogue import all_rules
+
+    kinds = dict.fromkeys(MODES, "the group of fusions")
+    rules = (*all_rules(), *extra())
+    kinds |= dict.fromkeys((r.name for r in rules), "the rule") | dict.fromkeys((r.topic for r in rules), "the topic")
+    kinds |= dict.fromkeys(passes, "the pass")
+    for name in names:
+        kind = kinds.get(name)
+        if kind == "the group of fusions":
+            others = ",".join(m for m in MODES if m != name)
+            hint = f"it is a group of fusions: --fusion-modes {others} leaves it out"
+        elif kind is not None or label_ops(name) is not None:
+            continue
+        else:
+            near = get_close_matches(name, kinds, 3)
+            hint = f"did you mean {' or '.join(f'{kinds[n]} {n}' for n in near)}?" if near else LISTED
+        raise UsageError(f"no pass, rule, topic or kernel is named {name}", code="GE1107", hint=hint)
+
+
+LISTED = "docs/rules.md lists rules and topics, ge-opt --list-passes the passes"
+
+
+def _of_ge(name: str) -> bool:
+    """Whether a name is written as GE's passes are."""
+    return re.fullmatch(r"[A-Z]\w*[a-z]\w*", name) is not None
 
 
 # ---------------------------------------------------------------- switch file, options
@@ -205,20 +243,23 @@ def _state(where: str, name: str, value: object) -> tuple[str, bool]:
 
 
 def _from_json(path: str, text: str) -> list[tuple[str, bool]]:
+    from gedialect.patterns.formats.json_lines import Object, load
+
     try:
-        whole: object = json.loads(text)
+        whole: object = load(text, lambda key, line: _bad(f"{path}:{line}", f"{key} is there twice"))
     except (json.JSONDecodeError, RecursionError) as error:
         line = f"{path}:{error.lineno}" if isinstance(error, json.JSONDecodeError) else path
         raise _bad(line, "it is no JSON") from None
-    top = cast("dict[str, object]", whole).get("Switch") if isinstance(whole, dict) else None
-    if not isinstance(top, dict):
-        raise _bad(path, 'there is no "Switch"')
+    top = whole.get("Switch") if isinstance(whole, Object) else None
+    if not isinstance(whole, Object) or not isinstance(top, Object):
+        raise _bad(f"{path}:{whole.lines.get('Switch', 1) if isinstance(whole, Object) else 1}", 'there is no "Switch"')
     pairs: list[tuple[str, bool]] = []
-    for group, entries in cast("dict[str, object]", top).items():
-        if group not in (GRAPH_FUSION, UB_FUSION) or not isinstance(entries, dict):
-            raise _bad(path, f"{group} is not {GRAPH_FUSION} or {UB_FUSION} with its switches")
-        for name, value in cast("dict[str, object]", entries).items():
-            name, on = _state(path, name, value)
+    for group, entries in top.items():
+        if group not in (GRAPH_FUSION, UB_FUSION) or not isinstance(entries, Object):
+            message = f"{group} is not {GRAPH_FUSION} or {UB_FUSION} with its switches"
+            raise _bad(f"{path}:{top.lines[group]}", message)
+        for name, value in entries.items():
+            name, on = _state(f"{path}:{entries.lines[name]}", name, value)
             if name != "ALL":
                 pairs.append((name, on))
             elif not on:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import doc_onnx
+from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.test import TestOp
 from xdsl.ir import Block, SSAValue
 from xdsl.irdl import OptPropertyDef
@@ -172,6 +173,9 @@ def attributes(cls: type[GeOp]) -> list[tuple[str, str, bool]]:
             continue
         kind = next((k for c, k in KIND_OF_ATTRIBUTE if definition.constr is c), None)
         kind = kind or next((k for c, k in KIND_OF_ATTRIBUTE if definition.constr == c), "attribute")
+        if isinstance(definition.constr, base.Words):
+            several = definition.constr.attr is not StringAttr
+            kind = "list of " * several + " | ".join(f'"{w}"' for w in definition.constr.allowed)
         if kind == "ints" and name in cls.FLOAT_ATTRS:
             kind = "floats"
         found.append((name, kind, isinstance(definition, OptPropertyDef)))

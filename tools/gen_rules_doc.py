@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
 
@@ -32,10 +33,28 @@ def text() -> str:
         "agree: *bits*; *value* (signs of zero and payloads of NaN may differ); *tolerance* (rounding may differ; left",
         "out under `--strict-numerics`). Level 1 is canonical forms that keep values, level 2 fusion and raising.",
         "Below the table of a topic stand its rules as they are written: what a graph looks like before, and after.",
-        "Rules that differ in an op or a name only are written once.",
+        "Rules that differ in an op or a name only are written once. Conditions and functions that several rules",
+        "share, such as `FLOAT`, are in the file of the topic.",
+        "",
+        "Which rules apply to a model, and why not: `ge-opt model.onnx -O2 --trace-rules`, `--rule-stats`,",
+        "`--debug-rule NAME`. Switching them, by rule or topic: `--disable NAME`, `--enable NAME`",
+        "([fusion.md](fusion.md)).",
+        "",
+        f"Topics: {', '.join(f'[{t}](#{t})' for t in topics())}.",
     ]
     for topic in topics():
-        lines += ["", f"## {topic}", "", "| rule | level | exact | forms | what |", "| --- | --- | --- | --- | --- |"]
+        about = (import_module(f"gedialect.patterns.catalogue.{topic}").__doc__ or "").partition("\n\n")[0]
+        file = f"../gedialect/patterns/catalogue/{topic}.py"
+        intro = f"{' '.join(about.replace('``', '`').split())} The file: [{topic}.py]({file})."
+        lines += [
+            "",
+            f"## {topic}",
+            "",
+            intro,
+            "",
+            "| rule | level | exact | forms | what |",
+            "| --- | --- | --- | --- | --- |",
+        ]
         for r in all_rules():
             if r.topic == topic:
                 doc = " ".join(r.doc.split()).replace("|", "\\|")

@@ -26,9 +26,9 @@ from gedialect.interpreter import input_names
 from gedialect.ir.context import GeContext
 from gedialect.ir.registry import pass_factories
 from gedialect.ir.spec import DYNAMIC, spec_of
-from gedialect.pipelines import level_number, pass_name, pipeline
+from gedialect.pipelines import STEPS, level_number, pass_name, pipeline
 from gedialect.runtime.profiler import moved_bytes, time_tasks
-from gedialect.switches import Switches, from_options, resolve
+from gedialect.switches import Switches, check_names, from_options, resolve
 from gedialect.targets import load_target
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def compile(
 
         gears = check_gears(dynamic_batch_size, dynamic_dims)
     loaded = load_rules(rules)
+    check_switches(switches, loaded)
 
     def specialized(shapes: Mapping[str, tuple[int, ...]]) -> ModuleOp:
         return import_source(model, {**(input_shapes or {}), **shapes})
@@ -173,6 +174,13 @@ def _value_inputs(module: ModuleOp) -> bool:
 def _check_precision(precision: str) -> None:
     if precision not in PRECISIONS:
         raise UsageError(f"unknown precision {precision}", code="GE1001", hint=f"one of {', '.join(PRECISIONS)}")
+
+
+def check_switches(switches: Switches, rules: tuple[Rule, ...]) -> None:
+    """GE1107 for a name in ``switches`` that is no pass, rule, topic or label of a kernel."""
+    from gedialect.patterns.session import RuleSession
+
+    check_names(switches, STEPS, lambda: RuleSession(rules).extra)
 
 
 def load_rules(rules: Sequence[str | os.PathLike[str] | Rule]) -> tuple[Rule, ...]:

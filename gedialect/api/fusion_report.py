@@ -25,11 +25,13 @@ class FusionLog:
     """``rules``: {rule, topic, nodes, before, after, saved_kernels, saved_bytes}, in the order applied; ``kernels``:
     {label, nodes, ops, saved_kernels, saved_bytes, cut}. Kernels saved are ops that would each have been one; bytes
     saved what they would have written to global memory for each other and read again. Sizes that are unknown count 0.
-    ``cut`` is there where a limit kept readers of the kernel out of it.
+    ``cut`` is there where a limit kept readers of the kernel out of it; ``cuts`` are all of those, also kernels of one
+    op. An application that neither takes in nor makes what costs a kernel is left out.
     """
 
     rules: list[dict[str, Any]] = field(default_factory=lambda: [])
     kernels: list[dict[str, Any]] = field(default_factory=lambda: [])
+    cuts: list[dict[str, Any]] = field(default_factory=lambda: [])
     switches: Switches = field(default_factory=Switches)
     without_counterpart: list[str] = field(default_factory=list[str])
 
@@ -39,6 +41,8 @@ class FusionLog:
         before = [op for op in matched if _works(op)]
         after = [op for op in new if _works(op)]
         gone = _between(before, {old for old, _ in found.replaced})
+        if not before and not after:  # nothing that costs a kernel: views, or what is computed from constants
+            return
         names = dict.fromkeys(n for op in matched for n in sources.names(op))
         self.rules.append(
             {
@@ -60,8 +64,6 @@ class FusionLog:
             body = [op for op in fusion.body.block.ops if isinstance(op, GeOp) and not isinstance(op, ConstantOp)]
             ops = [op for op in body if not is_view(type(op))]
             cut, label = fusion.attributes.get("cut"), fusion.attributes.get("label")
-            if len(ops) < 2 and cut is None:
-                continue
             stored = {v for v in (body[-1].next_op or body[-1]).operands} if body else set[SSAValue]()
             entry: dict[str, Any] = {
                 "label": label.data if isinstance(label, StringAttr) else "",
@@ -72,7 +74,9 @@ class FusionLog:
             }
             if isinstance(cut, StringAttr):
                 entry["cut"] = cut.data
-            self.kernels.append(entry)
+                self.cuts.append({k: entry[k] for k in ("label", "nodes", "cut")})
+            if len(ops) > 1:
+                self.kernels.append(entry)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON values, with sums."""
@@ -80,7 +84,7 @@ class FusionLog:
         return {
             "rules": self.rules,
             "kernels": self.kernels,
-            "cuts": [{k: e[k] for k in ("label", "nodes", "cut")} for e in self.kernels if "cut" in e],
+            "cuts": self.cuts,
             "switches": {
                 "disable": list(self.switches.disable),
                 "enable": list(self.switches.enable),

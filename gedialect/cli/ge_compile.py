@@ -85,7 +85,7 @@ def _compile(options: argparse.Namespace) -> None:
     read = {"the model": options.model, "--fusion-switch-file": options.fusion_switch_file, **rules_read}
     check_files(PROG, _outputs(options), read)
     from gedialect import api
-    from gedialect.api.compiler import decide
+    from gedialect.api.compiler import check_switches, decide
     from gedialect.api.fusion_report import FusionLog
     from gedialect.cli.ge_import import weight_inputs
     from gedialect.cli.progress import steps
@@ -96,6 +96,10 @@ def _compile(options: argparse.Namespace) -> None:
     shapes = None if options.input_shape is None else parse_input_shapes(options.input_shape)
     rules = load_all(options.rules)
     switches = switches_of(options)
+    try:
+        check_switches(switches, rules)
+    except UsageError as error:
+        raise error.at(PROG) from None
     log = None if options.fusion_report is None else FusionLog()
     source: ModuleOp | None = None
 

@@ -31,7 +31,8 @@ from gedialect.ir import registry, verifier
 from gedialect.ir.context import GeContext
 from gedialect.ir.diagnostics import cap, parse_error
 from gedialect.ir.parser import parse_with
-from gedialect.pipelines import DEFAULT_TARGET, pipeline, unknown_pass
+from gedialect.pipelines import DEFAULT_TARGET, STEPS, pipeline, unknown_pass
+from gedialect.switches import check_names
 
 if TYPE_CHECKING:
     from gedialect.patterns.session import RuleSession
@@ -153,6 +154,14 @@ class GeOptMain(xDSLOptMain):
         if args.level is None and (unused := unused_switches(args)):
             raise usage_error(PROG, f"{unused[0]} is for the passes of a level: give -O as well")
         self._rules(specs)
+        if args.level is not None:
+            from gedialect.patterns.session import RuleSession
+
+            session = self.rules or RuleSession()
+            try:
+                check_names(switches_of(args), STEPS, lambda: session.extra)
+            except UsageError as error:
+                raise error.at(PROG) from None
         self.pipeline_text = ",".join(specs)
         for name in [*args.print_ir_before, *args.print_ir_after]:
             if name != "all" and name not in self.available_passes:
@@ -369,8 +378,8 @@ class GeOptMain(xDSLOptMain):
         """The error of a failing pass, with a reproducer."""
         step = self.steps[out.running] if out.running >= 0 else None
         doing = f"pass {step.name}" if step is not None else None
-        if isinstance(error, GeError):
-            found = error.at(self.get_input_name())
+        if isinstance(error, GeError):  # a wrong name or option is no fault of the model
+            found = error.at(PROG if isinstance(error, UsageError) else self.get_input_name())
         elif isinstance(error, ParseError):
             found = parse_error(error)
         elif isinstance(error, DiagnosticException | ArgSpecParseError):

@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from gedialect.dialects.ge.base import to_attr
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.ir.spec import spec_of
+from gedialect.patterns.attributes import is_optional
 from gedialect.patterns.language import (
     AllResults,
     AttrCapture,
@@ -25,12 +26,13 @@ from gedialect.patterns.language import (
     Number,
     Pattern,
     ResultOf,
-    rule_error,
 )
 from gedialect.patterns.matching import Matching, Why, has_segments, root_class, segment_sizes
+from gedialect.patterns.places import place_of
 from gedialect.patterns.rule import Rule, Variant, node_of, nodes, parameters
 from gedialect.patterns.support import Found, segments
 
+OTHER_TYPE = "the replacement has another type"
 Matcher: TypeAlias = "Callable[[Operation], Found | None]"
 
 
@@ -73,7 +75,7 @@ class _Generator(Matching):
             for node in new:
                 self.plan(node, specs, wanted)
             self.indent -= 1
-            self.emit("except CANNOT_TELL as e:")
+            self.emit("except NoMatch as e:")
             self.emit("    rejected['types of the replacement'] += 1")
             if self.explain:
                 self.emit(f"    why({len(self.ops)}, 'no replacement: ' + str(e), op)")
@@ -81,9 +83,7 @@ class _Generator(Matching):
         for before, after in zip(self.variant.before, self.variant.after, strict=True):
             old = self.values[id(before)]
             spec = self.spec(after, specs)
-            self.fail_if(
-                f"{spec} != spec_of({old}.type)", "the replacement has another type", count="type of the replacement"
-            )
+            self.fail_if(f"{spec} != spec_of({old}.type)", OTHER_TYPE, count="type of the replacement")
         by_id = {id(n): n for n in self.nodes}
         real = [o for k, o in self.ops.items() if by_id[k].cls is not ConstantOp][::-1]  # operands before users
         created: list[str] = []
@@ -116,20 +116,26 @@ class _Generator(Matching):
         entries: list[str] = []
         if node.rest is not None:
             entries.append(f"**{self.raw[node.rest.name]}")
-        optional: list[str] = []
+        optional = False
+        k = self.const(node.cls)
+        at = f"{self.const(node.where)}, {self.const(self.rule.name)}"
+        about = f'{k}, "{{}}", {at}'
         for key, value in node.attrs.items():
-            floats = key in node.cls.FLOAT_ATTRS
+            may_lack = is_optional(node.cls, key)
             if isinstance(value, AttrCapture):
                 if value.name in self.raw:
-                    entries.append(f'"{key}": {self.raw[value.name]}')
-            elif callable(value):
-                entries.append(f'"{key}": attribute({self.call(value)}, {floats})')
-                optional.append(key)
+                    raw = self.raw[value.name]
+                    entries.append(f'"{key}": {raw if may_lack else f"captured({raw}, {about.format(key)})"}')
+                    optional |= may_lack
+            elif callable(value) or isinstance(value, Capture):
+                got = self.python_value(value.name) if isinstance(value, Capture) else self.call(value)
+                entries.append(f'"{key}": attribute({got}, {about.format(key)})')
+                optional |= may_lack
             elif value is not None:
-                entries.append(f'"{key}": {self.const(to_attr(value, floats=floats))}')
+                entries.append(f'"{key}": {self.const(to_attr(value, floats=key in node.cls.FLOAT_ATTRS))}')
         props = self.name("p")
         self.emit(f"{props} = {{{', '.join(entries)}}}")
-        if optional or any(isinstance(v, AttrCapture) for v in node.attrs.values()):
+        if optional:
             self.emit(f"{props} = {{k: v for k, v in {props}.items() if v is not None}}")
         like = next(
             (a for a in node.args if a is not None and not isinstance(a, Number | Computed | ManyCapture | AllResults)),
@@ -149,17 +155,18 @@ class _Generator(Matching):
         elif known != "None":
             known = f"({known},)"
         t = self.name("t")
-        k = self.const(node.cls)
-        self.emit(f"{t} = infer_types({k}, {props}, ({self.groups(node, specs)}), {known})")
+        self.emit(f"{t} = infer_types({k}, {props}, ({self.groups(node, specs)}), {known}, {at})")
         self.ops_props[id(node)] = (k, props, t)
         specs[id(node)] = f"{t}[0]"
 
     def plan_constant(self, a: Number | Computed, like: Pattern | None, specs: dict[int, str]) -> None:
         c, d = self.name("c"), self.name("d")
-        value = repr(a.value) if isinstance(a, Number) else self.call(a.function)
+        if isinstance(a, Computed):
+            about = f"{self.const(place_of(a.function, self.rule.file, self.rule.where))}, {self.const(self.rule.name)}"
+            value = f"constant_value({self.call(a.function)}, {about})"
+        else:
+            value = self.const(a.value)
         self.emit(f"{c} = {value}")
-        if like is None:
-            raise rule_error(f"a constant of {self.rule.name} has no operand beside it", where=self.rule.where)
         self.emit(f"{d} = {self.spec(like, specs)}.dtype")
         t = self.name("t")
         self.emit(f"{t} = constant_spec({c}, {d})")

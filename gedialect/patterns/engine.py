@@ -10,26 +10,33 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import groupby
 from time import perf_counter
+from typing import NoReturn
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.fusion import FusionOp
 from gedialect.errors import GeError
 from gedialect.ir import sources
-from gedialect.patterns.compiler import Matcher, compile_variant, needed_classes
+from gedialect.ir.diagnostics import cap
+from gedialect.patterns.compiler import OTHER_TYPE, Matcher, compile_variant, needed_classes
 from gedialect.patterns.index import Index
-from gedialect.patterns.rule import Rule, Variant
+from gedialect.patterns.places import code_of, failing_line
+from gedialect.patterns.rule import UNNAMED, Rule, Variant, nodes
 from gedialect.patterns.support import Found
-from gedialect.patterns.values import is_const, is_pure, remembering_constants
+from gedialect.patterns.values import Value, is_const, is_pure, load_numbers, remembering_constants
 
 REWRITES_PER_OP = 8
 SPARE_REWRITES = 512
 """More rewrites than this for a block mean that rules undo each other."""
 RECENT = 64
+MAX_VERIFIED = 256
+"""Kinds of new ops that a form keeps in mind."""
 
 
 @dataclass
@@ -61,7 +68,7 @@ Trace = Callable[[Rule, Found], None]
 class _Form:
     """One form of a rule, compiled at the first look; ``needs`` are classes that must make an operand of the root."""
 
-    __slots__ = ("matcher", "needs", "rule", "stats", "timed", "variant")
+    __slots__ = ("explainer", "matcher", "needs", "rule", "stats", "timed", "variant", "verified", "why")
 
     def __init__(self, rule: Rule, variant: Variant, stats: RuleStats, timed: bool = False):
         self.rule = rule
@@ -70,11 +77,61 @@ class _Form:
         self.timed = timed
         self.needs = needed_classes(variant)
         self.matcher: Matcher | None = None
+        self.explainer: Matcher | None = None
+        self.why: list[tuple[int, str, Operation]] = []
+        self.verified: dict[tuple[object, ...], tuple[object, ...]] = {}
+        """kinds of new ops that are known to verify, by identity of what they are made of -> what that is"""
 
     def compile(self) -> Matcher:
-        matcher = compile_variant(self.rule, self.variant, self.stats.rejected)
-        self.matcher = self.clocked(matcher) if self.timed else matcher
+        if self.timed:  # what rejects is counted by explaining, once for all forms
+            self.matcher = self.clocked(compile_variant(self.rule, self.variant, Counter()))
+        else:
+            self.matcher = compile_variant(self.rule, self.variant, self.stats.rejected)
         return self.matcher
+
+    def explain(self, root: Operation) -> list[tuple[int, str, Operation]]:
+        """Why this form does not match at ``root``; see ``RuleSet.explain``."""
+        if self.explainer is None:
+            told = self.why
+            self.explainer = compile_variant(
+                self.rule, self.variant, Counter(), lambda depth, reason, op: told.append((depth, reason, op))
+            )
+        self.why.clear()
+        found = attempt(self.explainer, self.rule, root)
+        if found is not None:
+            discard(found)
+        return list(self.why)
+
+    def verify_new(self, found: Found) -> None:
+        """GE1105 at the line of the rule that makes an op which does not verify."""
+        for op in found.new_ops:
+            parts = (type(op), *op.properties.values(), *(v.type for v in op._operands), *(r.type for r in op.results))  # pyright: ignore[reportPrivateUsage]
+            key = tuple(map(id, parts))
+            if key in self.verified:
+                continue
+            try:
+                op.verify_()
+            except (VerifyException, ValueError) as error:
+                reason = cap(str(error), 200)
+                names = described(found.matched[0])
+                raise GeError(
+                    f"{self.rule.name}: the new {op.name} at {names} does not verify: {reason}",
+                    code="GE1105",
+                    where=self.place(found, op),
+                    hint="docs/ops.md has what the op takes",
+                    details=(f"rule {self.rule.name} is at {self.rule.where}",),
+                ) from None
+            if len(self.verified) >= MAX_VERIFIED:
+                self.verified.clear()
+            self.verified[key] = parts
+
+    def place(self, found: Found, op: Operation) -> str:
+        """The line of the rule that makes ``op``."""
+        left = {id(n) for n in nodes(self.variant.before)}
+        new = [n for n in nodes(self.variant.after) if id(n) not in left]
+        same = [o for o in found.new_ops if type(o) is type(op)]
+        of_class = [n for n in new if n.cls is type(op)]
+        return of_class[same.index(op)].where if len(same) == len(of_class) else self.rule.where
 
     def clocked(self, matcher: Matcher) -> Matcher:
         def run(op: Operation) -> Found | None:
@@ -93,6 +150,9 @@ class RuleSet:
 
     def __init__(self, rules: Iterable[Rule], *, timed: bool = False):
         self.rules = list(rules)
+        self.timed = timed
+        if timed:
+            load_numbers()
         names = Counter(r.name for r in self.rules)
         if twice := [n for n, c in names.items() if c > 1]:
             raise GeError(f"two rules are named {twice[0]}", code="GE1105", hint="rename one of them")
@@ -118,11 +178,8 @@ class RuleSet:
 
     def explain(self, name: str, root: Operation) -> list[tuple[int, str, Operation]]:
         """Why rule ``name`` does not match at ``root``: (ops matched before, reason, op), the deepest first."""
-        found: list[tuple[int, str, Operation]] = []
-        for form in self.roots.get(type(root), ()):
-            if form.rule.name == name:
-                compile_variant(form.rule, form.variant, Counter(), lambda d, why, op: found.append((d, why, op)))(root)
-        return sorted(found, key=lambda f: -f[0])
+        forms = [f for f in self.roots.get(type(root), ()) if f.rule.name == name]
+        return sorted((why for f in forms for why in f.explain(root)), key=lambda w: -w[0])
 
 
 def blocks_of(op: Operation) -> Iterable[Block]:
@@ -150,7 +207,7 @@ class _Driver:
         self.outcome = outcome
         self.stack: list[Operation] = []
         self.waiting: set[Operation] = set()
-        self.recent: deque[str] = deque(maxlen=RECENT)
+        self.recent: deque[Rule] = deque(maxlen=RECENT)
         self.left = 0
         self.order: dict[Operation, float] | None = None
         """position of each op, from the first match on that needs it"""
@@ -179,34 +236,59 @@ class _Driver:
             if op not in waiting:
                 continue
             waiting.discard(op)
+            if rules.timed:
+                changed |= self.counted(op)
+                continue
             forms = candidates(op)
             tried = None
             for form in forms:
                 if form.rule is not tried:
                     tried = form.rule
                     form.stats.tried += 1
-                try:
-                    found = (form.matcher or form.compile())(op)
-                except GeError:
-                    raise
+                matcher = form.matcher or form.compile()
+                try:  # as ``attempt``, without a call
+                    found = matcher(op)
                 except Exception as error:
-                    raise failure(form.rule, error, op) from error
+                    fail(form.rule, error, op)
                 if found is not None and self.put_in(form, found):
                     changed = True
                     break
         return changed
 
+    def counted(self, op: Operation) -> bool:
+        """Try the rules at ``op``, and count for each that does not apply what stopped it: the reason that its forms
+        come furthest with. What the index tells without running a matcher counts too."""
+        candidates = set(map(id, self.rules.index.candidates(op)))
+        for rule, same in groupby(self.rules.roots[type(op)], key=lambda f: f.rule):
+            forms = list(same)
+            stats = forms[0].stats
+            stats.tried += 1
+            blocked = False
+            for form in forms:
+                if id(form) not in candidates:
+                    continue
+                found = attempt(form.matcher or form.compile(), rule, op)
+                if found is not None:
+                    if self.put_in(form, found):
+                        return True
+                    blocked = True
+            if not blocked:
+                why = max((w for f in forms for w in f.explain(op)), key=lambda w: w[0])
+                stats.rejected[_label(why[1])] += 1
+        return False
+
     def put_in(self, form: _Form, found: Found) -> bool:
         root = found.matched[0]
-        if any(op.attributes and kept_alone(op) for op in found.matched):
-            for op in found.new_ops[::-1]:
-                op.erase()
-            form.stats.rejected["fuse_flag"] += 1
-            return False
+        if found.new_ops:
+            form.verify_new(found)
+        for op in found.matched:
+            if op.attributes and kept_alone(op):
+                discard(found)
+                form.stats.rejected["fuse_flag"] += 1
+                return False
         point = root if len(found.replaced) == 1 else self.insertion_point(found)
         if point is None:
-            for op in found.new_ops[::-1]:
-                op.erase()
+            discard(found)
             form.stats.rejected["order of the outputs"] += 1
             return False
         self.insert(found.new_ops, point)
@@ -214,10 +296,10 @@ class _Driver:
             self.rules.trace(form.rule, found)
         form.stats.matched += 1
         self.outcome.rewrites[form.rule.name] += 1
-        self.recent.append(form.rule.name)
+        self.recent.append(form.rule)
         self.left -= 1
         if self.left < 0:
-            self.raise_loop()
+            raise endless(self.recent, root)
         for old, new in found.replaced:
             hint = old.name_hint
             if not found.new_ops:
@@ -309,10 +391,9 @@ class _Driver:
         todo = list(ops[::-1])
         while todo:
             op = todo.pop()
-            if op.parent is not self.block or not is_pure(type(op)) or any(r.first_use for r in op.results):
+            if op.parent is not self.block or not is_pure(type(op)) or used(op):
                 continue
-            operands = op.operands
-            owners = [v.owner for v in operands]
+            owners = [v.owner for v in op._operands]  # pyright: ignore[reportPrivateUsage]
             self.waiting.discard(op)
             if self.order is not None:
                 self.order.pop(op, None)
@@ -324,31 +405,94 @@ class _Driver:
                         if (user := result.get_user_of_unique_use()) is not None:
                             self.push(user)
 
-    def raise_loop(self) -> None:
-        counts = Counter(self.recent)
-        names = [n for n, c in counts.items() if c > 1] or list(counts)
-        raise GeError(
-            f"rules undo each other without end: {', '.join(sorted(names))}",
+
+def endless(recent: Iterable[Rule], root: Operation) -> GeError:
+    """GE1106 at the first of the rules that were applied last, naming all of them with their places."""
+    counts = Counter(recent)
+    rules = sorted((r for r, c in counts.items() if c > 1), key=lambda r: r.name) or list(counts)
+    at = f"last at {described(root)}"
+    if len(rules) == 1:
+        return GeError(
+            f"rule {rules[0].name} applies to its own result without end, {at}",
             code="GE1106",
-            hint="switch one of them off, or make its right side different from what another matches",
+            where=rules[0].where,
+            hint="make its right side something it does not match, or add a condition that stops it",
         )
+    return GeError(
+        f"rules undo each other without end: {', '.join(r.name for r in rules)}, {at}",
+        code="GE1106",
+        where=rules[0].where,
+        hint="switch one of them off, or make its right side different from what another matches",
+        details=tuple(f"{r.name} is at {r.where}" for r in rules),
+    )
 
 
-def failure(rule: Rule, error: Exception, op: Operation) -> GeError:
+def attempt(matcher: Matcher, rule: Rule, op: Operation) -> Found | None:
+    """What a matcher finds at ``op``; GE1105 at the line of the rule if a function of the rule fails."""
+    try:
+        return matcher(op)
+    except Exception as error:
+        fail(rule, error, op)
+
+
+def fail(rule: Rule, error: Exception, op: Operation) -> NoReturn:
     """A mistake in a Python function of a rule that shows when it runs: GE1105 at its line."""
-    line = rule.line
+    if isinstance(error, GeError) and error.code == "GE1105":
+        raise error
+    line = failing_line(error.__traceback__, rule.file) or rule.line
+    codes: set[object] = set()
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == rule.file:
-            line = trace.tb_lineno
+        codes.add(trace.tb_frame.f_code)
         trace = trace.tb_next
-    names = ", ".join(sources.names(op)[:3])
-    return GeError(
-        f"a function of {rule.name} failed at {f'node {names}' if names else op.name}: {type(error).__name__}: {error}",
+    named = next((c.name for c in rule.checks if code_of(c.function) in codes), None)
+    what = "a function" if named is None else f"the condition {named!r}" if named != UNNAMED else "a condition"
+    message = cap(error.message if isinstance(error, GeError) else str(error), 200)
+    more = (
+        ", or raise NoMatch where the rule does not apply" if rule.code is not None else " with a condition before it"
+    )
+    hint = f"guard against it{more}"
+    if "NoneType" in message:
+        hint = "what a form does not bind is None; so are number and array of a value that is no constant"
+    elif isinstance(error, AttributeError) and isinstance(error.obj, Value):
+        hint = f"a value has {', '.join(n for n in dir(Value) if not n.startswith('_'))}"
+    raise GeError(
+        f"{what} of {rule.name} failed at {described(op)}: {type(error).__name__}: {message}",
         code="GE1105",
         where=f"{rule.file}:{line}",
-        hint="a condition that has no answer raises NoMatch",
-    )
+        hint=hint,
+    ) from error
+
+
+def used(op: Operation) -> bool:
+    """Whether a result of the op has a user."""
+    for result in op.results:
+        if result.first_use is not None:
+            return True
+    return False
+
+
+def discard(found: Found) -> None:
+    """Undo what a match made."""
+    for op in found.new_ops[::-1]:
+        op.erase()
+
+
+def described(op: Operation) -> str:
+    """An op as a person knows it: its model nodes and its kind."""
+    names = sources.names(op)
+    shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    where = f"node {shown}" if names else f"%{op.results[0].name_hint or '?'}" if op.results else "op"
+    return f"{where} ({op.name})"
+
+
+def _label(reason: str) -> str:
+    """A reason as statistics call it."""
+    if reason.startswith("no replacement"):
+        return "types of the replacement"
+    if reason == OTHER_TYPE:
+        return "type of the replacement"
+    return reason.partition(": no")[0]
 
 
 @lru_cache(maxsize=64)

@@ -19,7 +19,8 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeAlias
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from gedialect.errors import GeError
 
@@ -134,6 +135,9 @@ class Number(Pattern):
     """A constant with one value everywhere, of any element type and shape; see ``number``."""
 
     def __init__(self, value: float | bool, tol: float | None = None):
+        for what, given_ in (("a constant", value), ("tol", tol)):
+            if not isinstance(given_, int | float) and not (given_ is None and what == "tol"):
+                raise rule_error(f"{what} is a number, not {given_!r}", "number(1.702, tol=1e-3)")
         self.value = value
         self.tol = tol
 
@@ -146,7 +150,8 @@ class Computed(Pattern):
 
 
 class Node(Pattern):
-    """An op. As an operand it stands for its first result; ``node[1]`` and unpacking give the others."""
+    """An op. As an operand it stands for its first result; ``node[1]`` and unpacking give the others, all at once
+    where their number is not stated."""
 
     def __init__(self, cls: type[GeOp], args: Sequence[Pattern | None], attrs: dict[str, Any], where: str):
         self.cls = cls
@@ -165,15 +170,23 @@ class Node(Pattern):
         self.name = name
         return self
 
-    def __getitem__(self, index: int) -> Pattern:
+    def result_count(self) -> int | None:
+        """Number of results; None if neither the op nor a written attribute states it."""
         count = result_count(self.cls)
+        if count is None and self.cls.RESULTS_FROM is not None:
+            stated = self.attrs.get(self.cls.RESULTS_FROM)
+            return len(cast("Sequence[Any]", stated)) if isinstance(stated, list | tuple) else None
+        return count
+
+    def __getitem__(self, index: int) -> Pattern:
+        count = self.result_count()
         if index < 0 or (count is not None and index >= count):
             raise IndexError(index)
         return self if index == 0 else self._results.setdefault(index, ResultOf(self, index))
 
     def __iter__(self) -> Iterator[Pattern]:
         """The results one by one; all at once where their number varies: ``ge.concat(*ge.split(x, ...))``."""
-        count = result_count(self.cls)
+        count = self.result_count()
         if count is None:
             yield AllResults(self)
         else:
@@ -225,6 +238,8 @@ class AnyOp:
     """One of several ops, the same wherever it is used in the rule; see ``any_op``."""
 
     def __init__(self, *ops: Callable[..., Any]):
+        if (wrong := next((op for op in ops if not callable(op)), None)) is not None:
+            raise rule_error(f"{wrong!r} is no op", "any_op takes ops: any_op(ge.relu, ge.sigmoid)")
         self.ops = ops
 
     def __call__(self, *operands: Operand) -> OneOf:
@@ -266,11 +281,14 @@ def as_pattern(value: Any) -> Pattern | None:
         case bool() | int() | float():
             return Number(value)
         case AttrCapture():
-            raise rule_error(f"the attribute {value.name} cannot be an operand")
+            raise rule_error(f"the attribute {value.name} cannot be an operand", f"write NAME={value.name}")
+        case dict():
+            raise rule_error("attributes cannot be an operand", "write **attrs, with the stars")
         case _ if callable(value):
             return Computed(value)
         case _:
-            raise rule_error(f"{value!r} cannot be an operand", "give a capture, a node or a number")
+            hint = "give a capture, a node, a number, or on the right side a function that computes a constant"
+            raise rule_error(f"{value!r} cannot be an operand", hint)
 
 
 def one_of(*alternatives: Operand) -> OneOf:
@@ -348,29 +366,59 @@ def _check_attrs(cls: type[GeOp], attrs: Mapping[str, Any], place: str) -> None:
             known = ", ".join(names) if names else "none"
             raise rule_error(f"{cls.name} has no attribute {name}", f"it has: {known}", where=place)
     for name, value in attrs.items():
-        if name in names and not isinstance(value, AttrCapture | Pattern) and not callable(value):
-            _check_value(cls, name, value, place)
+        if name in names and value is not None:
+            check_value(cls, name, value, place)
+    if DTYPE not in names and attrs.get(DTYPE) is not None:
+        _check_dtype(attrs[DTYPE], place)
 
 
-def _check_value(cls: type[GeOp], name: str, value: Any, place: str) -> None:
+def check_value(cls: type[GeOp], name: str, value: Any, place: str) -> None:
     """A written attribute has a value the op takes: it would never match otherwise, or fail far from the rule."""
-    from xdsl.irdl import VerificationContext
-    from xdsl.utils.exceptions import VerifyException
+    from xdsl.ir import Attribute
 
-    from gedialect.dialects.ge.base import to_attr
+    from gedialect.dialects.ge.base import to_python
+    from gedialect.patterns.attributes import converted, expected
 
-    if value is None:
+    match value:
+        case AttrCapture():
+            return
+        case Capture() if value.kind == "number":
+            return
+        case Pattern():
+            what = f"the value {value.name}" if isinstance(value, Capture) else "a value"
+            hint = f"declare it as {value.name}: number" if isinstance(value, Capture) else "compute it with a function"
+            raise rule_error(f"{what} cannot be the attribute {name} of {cls.name}", hint, where=place)
+        case RestCapture():
+            raise rule_error(f"{value.name} stands for several attributes", f"write **{value.name}", where=place)
+        case _ if callable(value):
+            return
+        case _:
+            if converted(cls, name, value) is None:
+                shown = to_python(value) if isinstance(value, Attribute) else value
+                hint = expected(cls, name, shown)
+                raise rule_error(f"{cls.name} takes no {name} = {shown!r}", hint, where=place)
+
+
+def _check_dtype(value: Any, place: str) -> None:
+    from gedialect.ir.dtypes import BY_NAME, DType
+
+    if isinstance(value, DType | Capture) or callable(value):
         return
-    try:
-        attribute = to_attr(value, floats=name in cls.FLOAT_ATTRS)
-        cls.get_irdl_definition().properties[name].constr.verify(attribute, VerificationContext())
-    except (VerifyException, TypeError, ValueError, OverflowError):
-        raise rule_error(f"{cls.name} takes no {name} = {value!r}", "see docs/ops.md", where=place) from None
+    if not isinstance(value, str) or value not in BY_NAME:
+        close = _LONG_NAMES.get(str(value)) or " or ".join(get_close_matches(str(value), BY_NAME, 3))
+        hint = f"did you mean {close}?" if close else f"types are {', '.join(BY_NAME)}"
+        raise rule_error(f"{value!r} is no element type", hint, where=place)
+
+
+_LONG_NAMES = (
+    {"float64": "f64", "double": "f64", "float32": "f32", "float": "f32", "float16": "f16", "half": "f16"}
+    | {"bfloat16": "bf16", "bool": "i1", **{f"int{n}": f"i{n}" for n in (8, 16, 32, 64)}}
+    | {f"uint{n}": f"ui{n}" for n in (8, 16, 32, 64)}
+)
+"""What others call element types."""
 
 
 def _close(mnemonic: str) -> str | None:
-    from difflib import get_close_matches
-
     from gedialect.dialects.ge import op_classes
 
     close = get_close_matches(mnemonic, [c.name.removeprefix("ge.") for c in op_classes()], 3)

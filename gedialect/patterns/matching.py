@@ -28,7 +28,7 @@ from gedialect.patterns.language import (
     rule_error,
 )
 from gedialect.patterns.rule import Rule, Variant, node_of, nodes
-from gedialect.patterns.support import ENV, dtype_of, safe, segments
+from gedialect.patterns.support import ENV, dtype_of, segments
 
 MAX_LOOPS = 18
 """Python allows 20 nested blocks."""
@@ -95,7 +95,11 @@ class Matching:
         self.env[key] = value
         return key
 
-    def fail_if(self, test: str, reason: str, op: str | None = None, count: str | None = None) -> None:
+    def fail_if(
+        self, test: str, reason: str, op: str | None = None, count: str | None = None, *, note: bool = False
+    ) -> None:
+        """Leave if ``test`` holds: ``count`` is what statistics call it; with ``note`` an explanation goes on with the
+        variable of this name."""
         leave = "continue" if self.loops else "return None"
         if not self.explain and count is None:
             self.emit(f"if {test}: {leave}")
@@ -104,13 +108,14 @@ class Matching:
         if count is not None:
             self.emit(f"    rejected[{count!r}] += 1")
         if self.explain:
-            self.emit(f"    why({len(self.ops)}, {self.const(reason)}, {op or self.at})")
+            more = " + note" if note else ""
+            self.emit(f"    why({len(self.ops)}, {self.const(reason)}{more}, {op or self.at})")
         self.emit(f"    {leave}")
 
     def loop(self, header: str) -> None:
         self.loops += 1
         if self.loops > MAX_LOOPS:
-            raise rule_error(f"{self.rule.name} has too many commutative ops", "split the rule", self.rule.where)
+            raise rule_error(f"{self.rule.name} has too many commutative ops", "split the rule", self.rule.sides)
         self.emit(header)
         self.indent += 1
 
@@ -192,7 +197,7 @@ class Matching:
                 self.match_owner(p.node, p.index, v, pending)
                 self.values[id(p)] = v
             case _:
-                raise rule_error(f"{type(p).__name__} cannot be matched", where=self.rule.where)
+                raise rule_error(f"{type(p).__name__} cannot be matched", where=self.rule.sides)
 
     def match_owner(self, node: Node, index: int, v: str, pending: list[Any]) -> None:
         if id(node) in self.ops:
@@ -246,7 +251,7 @@ class Matching:
             self.emit(f"{a} = {got}")
             self.raw[want.name] = a
             p = self.name("p")
-            self.emit(f"{p} = None if {a} is None else to_python({a})")
+            self.emit(f"{p} = None if {a} is None else seen(to_python({a}))")
             self.captures[want.name] = p
 
     def match_rest(self, node: Node, o: str) -> None:
@@ -259,7 +264,7 @@ class Matching:
             return
         self.raw[node.rest.name] = r
         p = self.name("p")
-        self.emit(f"{p} = Attrs({{k: to_python(v) for k, v in {r}.items()}})")
+        self.emit(f"{p} = Attrs({{k: seen(to_python(v)) for k, v in {r}.items()}})")
         self.captures[node.rest.name] = p
 
     def operands(self, node: Node, o: str, s: str, pending: list[Any]) -> list[tuple[Pattern | None, str]]:
@@ -290,7 +295,11 @@ class Matching:
             sizes = segment_sizes(node.cls, node.args)
             k = self.const(segments(sizes))
             self.fail_if(f'{o}.properties["operandSegmentSizes"] != {k}', f"other operands of {node.cls.name}", o)
-        return [(a, f"{s}[{i}]") for i, a in enumerate(present)]
+        if not present:
+            return []
+        each = [self.name("s") for _ in present]  # indexing the operands of xDSL is a call
+        self.emit(f"{', '.join(each)}, = {s}")
+        return list(zip(present, each, strict=True))
 
     def all_results(self, node: Node, v: str, pending: list[Any]) -> None:
         """The values of tuple ``v`` are all results of one op, in order."""
@@ -311,7 +320,11 @@ class Matching:
                 self.find(a, pending)
         at = next((a for a in node.args if a is not None and id(a) in self.values), None)
         if at is None:
-            raise rule_error(f"an output of {self.rule.name} is not connected to the others", where=self.rule.where)
+            raise rule_error(
+                f"an output of {self.rule.name} is not connected to the others",
+                "outputs of one rule share a value, directly or through other ops",
+                self.rule.sides,
+            )
         u, o = self.name("u"), self.name("o")
         # newest use first is the reverse of program order; a tuple, since the match may be put in
         self.loop(f"for {u} in reversed(tuple({self.values[id(at)]}.uses)):")
@@ -364,8 +377,14 @@ class Matching:
                 )
         for check in self.rule.checks:
             args = ", ".join(self.python_value(n) for n in check.params)
-            f = self.const(safe(check.function))
-            self.fail_if(f"not {f}({args})", f"{check.name}: no", count=check.name)
+            h, f = self.name("h"), self.const(check.function)
+            if self.explain:
+                self.emit("note = ''")
+            self.emit(f"try: {h} = {f}({args})")
+            self.emit(f"except NoMatch{' as e' if self.explain else ''}: {h} = False")
+            if self.explain:
+                self.lines[-1] += "; note = f', {e}'"
+            self.fail_if(f"not {h}", f"{check.name}: no", count=check.name, note=True)
 
     def python_value(self, name: str) -> str:
         if name == "out":

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from types import CodeType, FunctionType
+from typing import Any, TypeAlias, cast, overload
 
 from xdsl.irdl import OptPropertyDef
 
@@ -21,6 +24,7 @@ from gedialect.patterns.language import (
     Given,
     ManyCapture,
     Node,
+    Number,
     OneOf,
     Pattern,
     RestCapture,
@@ -31,9 +35,13 @@ from gedialect.patterns.language import (
     number,
     rule_error,
 )
+from gedialect.patterns.places import code_of, failing_line, parameter_line, place_of, return_line
 
 EXACTNESS = ("bits", "value", "tolerance")
+LEVELS = (1, 2)
 MAX_VARIANTS = 128
+UNNAMED = "condition"
+"""Name of a condition that has none."""
 
 Condition: TypeAlias = "Callable[..., Any]"
 Where: TypeAlias = "Condition | Sequence[Condition] | Mapping[str, Condition]"
@@ -46,6 +54,8 @@ class Check:
     name: str
     function: Condition
     params: tuple[str, ...]
+    where: str | None = None
+    """Where it is written, if that is known."""
 
 
 @dataclass
@@ -85,10 +95,21 @@ class Rule:
     samples: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Hints for the proof, by capture: an attribute or number as function of a random generator, the shape of a value
     as function of the shapes so far (name -> shape); ``dtypes``: names of element types."""
+    sides_at: str | None = None
+    """Where the two sides are written, if that is known."""
+    code: CodeType | None = None
+    """The function it was made of, if it was."""
+    pdl: str | None = None
+    """The PDL pattern it was read from."""
 
     @property
     def where(self) -> str:
         return f"{self.file}:{self.line}"
+
+    @property
+    def sides(self) -> str:
+        """Where mistakes of the sides as a whole are."""
+        return self.sides_at or self.where
 
     @cached_property
     def variants(self) -> list[Variant]:
@@ -117,7 +138,28 @@ class Rule:
         return f"<rule {self.name}>"
 
 
+@overload
+def rule(function: Callable[..., Any], /) -> Rule: ...
+
+
+@overload
 def rule(
+    *,
+    exact: str = ...,
+    level: int = ...,
+    topic: str | None = ...,
+    where: Where = ...,
+    benefit: int | None = ...,
+    shared: bool = ...,
+    ordered: bool = ...,
+    name: str | None = ...,
+    samples: Mapping[str, Any] | None = ...,
+) -> Callable[[Callable[..., Any]], Rule]: ...
+
+
+def rule(
+    function: Callable[..., Any] | None = None,
+    /,
     *,
     exact: str = "value",
     level: int = 2,
@@ -128,7 +170,7 @@ def rule(
     ordered: bool = False,
     name: str | None = None,
     samples: Mapping[str, Any] | None = None,
-) -> Callable[[Callable[..., Any]], Rule]:
+) -> Rule | Callable[[Callable[..., Any]], Rule]:
     """Makes a ``Rule`` of a function from captures to ``(before, after)``, each a value or a tuple of values.
 
     Parameters: ``x`` any value, ``w: const`` a value known before the model runs, ``c: number`` a constant with one
@@ -137,11 +179,14 @@ def rule(
     captures: values come as ``patterns.Value``, numbers and attributes as Python values, absent ones as None;
     ``out`` is the value that is replaced.
     """
-    if exact not in EXACTNESS:
-        raise rule_error(f"exact is {' or '.join(EXACTNESS)}, not {exact!r}")
+    words = {"topic": topic, "name": name}
+    check_options(exact, level, benefit, {"shared": shared, "ordered": ordered}, words, samples)
+    if function is not None and not isinstance(function, FunctionType):
+        raise rule_error(f"{function!r} is no function", "options have names: @rule(exact=...)")
 
     def make(function: Callable[..., Any]) -> Rule:
-        place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+        code = function.__code__
+        place = f"{code.co_filename}:{return_line(code)}"
         params = _params(function)
         sides = _trace(function, params)
         if not isinstance(sides, tuple) or len(sides) != 2:  # pyright: ignore[reportUnknownArgumentType]
@@ -153,9 +198,11 @@ def rule(
             params=params,
             before=before,
             after=after,
-            checks=_checks(where),
-            file=function.__code__.co_filename,
-            line=function.__code__.co_firstlineno,
+            checks=_checks(where, code.co_filename),
+            file=code.co_filename,
+            line=code.co_firstlineno,
+            sides_at=place,
+            code=code,
             exact=exact,
             level=level,
             topic=topic or function.__module__.rsplit(".", 1)[-1],
@@ -165,7 +212,32 @@ def rule(
             samples=samples,
         )
 
-    return make
+    return make if function is None else make(function)
+
+
+def check_options(
+    exact: object,
+    level: object,
+    benefit: object,
+    switches: Mapping[str, object],
+    names: Mapping[str, object],
+    samples: object,
+) -> None:
+    """GE1105 for an option of another kind than it has: it would be taken for something else without a word."""
+    if exact not in EXACTNESS:
+        raise rule_error(f"exact is {' or '.join(EXACTNESS)}, not {exact!r}")
+    if type(level) is not int or level not in LEVELS:
+        raise rule_error(f"level is 1 or 2, not {level!r}", "1 are canonical forms that keep values, 2 everything else")
+    if benefit is not None and (not isinstance(benefit, int) or isinstance(benefit, bool)):
+        raise rule_error(f"benefit is an integer, not {benefit!r}")
+    for key, value in switches.items():
+        if not isinstance(value, bool):
+            raise rule_error(f"{key} is True or False, not {value!r}")
+    for key, value in names.items():
+        if value is not None and not (isinstance(value, str) and re.fullmatch(r"\w+", value)):
+            raise rule_error(f"{key} is a word, not {value!r}")
+    if samples is not None and not isinstance(samples, Mapping):
+        raise rule_error(f"samples go by the name of a capture, not {samples!r}", 'samples={"x": ...}')
 
 
 def make_rule(
@@ -185,10 +257,12 @@ def make_rule(
     shared: bool = False,
     ordered: bool = False,
     samples: Mapping[str, Any] | None = None,
+    sides_at: str | None = None,
+    code: CodeType | None = None,
+    pdl: str | None = None,
 ) -> Rule:
     """A checked rule from its two sides, for readers of other forms; see ``rule`` for what it means. GE1105."""
-    if exact not in EXACTNESS:
-        raise rule_error(f"exact is {' or '.join(EXACTNESS)}, not {exact!r}")
+    check_options(exact, level, benefit, {"shared": shared, "ordered": ordered}, {"topic": topic}, samples)
     made = Rule(
         name=name,
         doc=doc,
@@ -205,6 +279,9 @@ def make_rule(
         own_benefit=benefit,
         ordered=ordered,
         samples=samples or {},
+        sides_at=sides_at,
+        code=code,
+        pdl=pdl,
     )
     check_definition(made)
     return made
@@ -218,11 +295,25 @@ def _side(side: Any, place: str) -> tuple[Pattern, ...]:
     return tuple(f for f in found if f is not None)
 
 
+KINDS = (const.__name__, number.__name__, attr.__name__, "Value", "Any", "_empty")
+"""Annotations of parameters; the last three say nothing."""
+
+
 def _params(function: Callable[..., Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for p in inspect.signature(function).parameters.values():
-        kind = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", "")
+        kind = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", repr(p.annotation))
         kind = kind.rsplit(".", 1)[-1]
+        code = function.__code__
+        wrong, hint = None, None
+        if kind not in KINDS:
+            wrong, hint = f"{kind} is no kind of parameter", f"kinds are {', '.join(KINDS[:3])}; without one: any value"
+        elif p.default is not p.empty:
+            wrong, hint = f"the parameter {p.name} has a default", "bind the value in a function around the rule"
+        elif p.name.lstrip("_") in found or p.name.lstrip("_") in ("", "out"):
+            wrong, hint = f"the parameter name {p.name} is taken", "rename it; out is the value that is replaced"
+        if wrong is not None:
+            raise rule_error(wrong, hint, f"{code.co_filename}:{parameter_line(code, p.name.lstrip('_'))}")
         if p.kind is p.VAR_KEYWORD:
             found[p.name] = RestCapture(p.name)
         elif p.kind is p.VAR_POSITIONAL:
@@ -249,13 +340,24 @@ def _trace(function: Callable[..., Any], params: Mapping[str, Any]) -> Any:
     try:
         return function(*positional, **keywords)
     except (TypeError, ValueError, AttributeError, IndexError, KeyError) as error:
-        code, line = function.__code__, function.__code__.co_firstlineno
-        trace = error.__traceback__
-        while trace is not None:
-            if trace.tb_frame.f_code.co_filename == code.co_filename:
-                line = trace.tb_lineno
-            trace = trace.tb_next
-        raise rule_error(f"{function.__name__}: {error}", None, f"{code.co_filename}:{line}") from error
+        code = function.__code__
+        line = failing_line(error.__traceback__, code.co_filename) or code.co_firstlineno
+        message = str(error) if isinstance(error, TypeError | ValueError | AttributeError) else repr(error)
+        raise rule_error(f"{function.__name__}: {message}", _advice(error), f"{code.co_filename}:{line}") from error
+
+
+def _advice(error: Exception) -> str | None:
+    """What somebody probably wanted who got this exception while a rule was written down."""
+    text = str(error)
+    if "unpack" in text:
+        return "the number of results is not stated: parts = ge.split(...), then parts[0], parts[1]"
+    if "operand type" in text or "not supported between" in text or "operand for unary" in text:
+        return "operators are + - * / ** and unary -; other ops go by name, as ge.greater(x, 0) or ge.matmul(x, w)"
+    if isinstance(error, AttributeError) and isinstance(error.obj, Pattern | AttrCapture | RestCapture):
+        return "there are no values yet: ask for them in where=, or in a lambda that computes an attribute"
+    if isinstance(error, IndexError):
+        return "the op has no such result"
+    return None
 
 
 def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -267,20 +369,31 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     )
 
 
-def _checks(where: Where) -> tuple[Check, ...]:
+def _checks(where: Where, file: str) -> tuple[Check, ...]:
     named: list[tuple[str, Condition]] = []
     if isinstance(where, Mapping):
         named += cast("Mapping[str, Condition]", where).items()
     else:
         several = cast("Sequence[Condition]", where if isinstance(where, Sequence) else [where])
         named += [(_label(f), f) for f in several]
-    return tuple(Check(n, f, parameters(f)) for n, f in named)
+    found: list[Check] = []
+    for name, f in named:
+        if not callable(f) or isinstance(f, type):
+            raise rule_error(
+                f"{f!r} is no condition", "where= takes functions of captures: where=lambda x: x.rank == 2"
+            )
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise rule_error(f"{name!r} is no name of a condition", 'write where={"what must hold": lambda x: ...}')
+        code = code_of(f)
+        place = f"{file}:{code.co_firstlineno}" if code is not None and code.co_filename == file else None
+        found.append(Check(name, f, parameters(f), place))
+    return tuple(found)
 
 
 def _label(function: Condition) -> str:
     doc = inspect.getdoc(function)
     name = getattr(function, "__name__", "condition")
-    return doc.splitlines()[0].rstrip(".") if doc else name.replace("_", " ") if name != "<lambda>" else "condition"
+    return doc.splitlines()[0].rstrip(".") if doc else name.replace("_", " ") if name != "<lambda>" else UNNAMED
 
 
 # ---------------------------------------------------------------- graphs
@@ -309,6 +422,25 @@ def nodes(roots: Sequence[Pattern | None]) -> Iterator[Node]:
         yield from visit(r)
 
 
+def every_node(root: Pattern | None) -> Iterator[Node]:
+    """Nodes under ``root``, in every alternative."""
+    todo: list[Pattern | None] = [root]
+    while todo:
+        p = todo.pop()
+        match p:
+            case Node():
+                yield p
+                todo += p.args
+            case ResultOf() | AllResults():
+                todo.append(p.node)
+            case OneOf():
+                todo += p.alternatives
+            case Given():
+                todo += [p.then, p.otherwise]
+            case _:
+                pass
+
+
 class _Undecided(Exception):
     def __init__(self, choice: OneOf):
         self.choice = choice
@@ -321,25 +453,32 @@ def _variants(r: Rule) -> Iterator[Variant]:
         chosen = queue.pop(0)
         memo: dict[int, Pattern | None] = {}
         try:
-            before = [_resolve(o, chosen, memo, None, r.where) for o in r.outputs]
+            before = [_resolve(o, chosen, memo, None, r.sides) for o in r.outputs]
         except _Undecided as e:
             queue[:0] = [{**chosen, e.choice.key: i} for i in range(len(e.choice.alternatives))]
             continue
         made += 1
         if made > MAX_VARIANTS:
             raise rule_error(
-                f"the alternatives of {r.name} combine to more than {MAX_VARIANTS} forms", "split the rule", r.where
+                f"the alternatives of {r.name} combine to more than {MAX_VARIANTS} forms", "split the rule", r.sides
             )
         outputs: list[Node | ResultOf] = []
         for b in before:
             if not isinstance(b, Node | ResultOf):
-                raise rule_error(f"the left side of {r.name} must be an op in every alternative", where=r.where)
+                what = "a capture" if isinstance(b, Capture) else "no op"
+                raise rule_error(
+                    f"the left side of {r.name} is {what}",
+                    "what is replaced is made by an op, in every alternative",
+                    r.sides,
+                )
             outputs.append(b)
         bound = _bound(outputs)
         absent = frozenset(n for n in r.params if n not in bound)
-        after = [_resolve(a, chosen, memo, absent, r.where) for a in r.replacements]
+        after = [_resolve(a, chosen, memo, absent, r.sides) for a in r.replacements]
         if any(a is None for a in after):
-            raise rule_error(f"the right side of {r.name} may be absent", where=r.where)
+            raise rule_error(
+                f"the right side of {r.name} may be absent", "say what else it becomes: given(b, ..., ...)", r.sides
+            )
         yield Variant(outputs, [a for a in after if a is not None], absent)
 
 
@@ -360,7 +499,9 @@ def _resolve(
             if p.key not in chosen:
                 if absent is not None:
                     raise rule_error(
-                        "alternatives belong to the left side", "use given, or any_op on both sides", place
+                        "alternatives belong to the left side",
+                        "use given, or any_op (in text: choice) on both sides",
+                        place,
                     )
                 raise _Undecided(p)
             out = _resolve(p.alternatives[chosen[p.key]], chosen, memo, absent, place)
@@ -408,14 +549,20 @@ def _bound(outputs: Sequence[Pattern]) -> set[str]:
 def check_definition(r: Rule) -> None:
     if len(r.outputs) != len(r.replacements):
         raise rule_error(
-            f"{r.name} replaces {len(r.outputs)} values by {len(r.replacements)}", "give as many as there are", r.where
+            f"{r.name} replaces {len(r.outputs)} values by {len(r.replacements)}", "give as many as there are", r.sides
         )
+    for p in r.replacements:
+        if isinstance(p, ManyCapture | AllResults):
+            name = p.name if isinstance(p, ManyCapture) else p.node.cls.name
+            raise rule_error(f"{name} on the right side of {r.name} is several values", "name one of them", r.sides)
     _check_bound(r, mentioned(r.outputs))
     for check in r.checks:
         for p in check.params:
             if p not in r.names:
                 raise rule_error(
-                    f"the condition {check.name!r} asks for {p}, which the rule does not have", None, r.where
+                    f"the condition {check.name!r} asks for {p}, which {r.name} does not have",
+                    names_hint(r, p),
+                    check.where or r.where,
                 )
     for v in r.variants:
         left = {id(n) for n in nodes(v.before)}
@@ -424,9 +571,9 @@ def check_definition(r: Rule) -> None:
         for node in nodes(v.after):
             if id(node) not in left:
                 _check_right(r, v, node)
-            for a in [node, *node.args]:
+            for a in node.args:
                 if isinstance(a, Computed):
-                    _check_function(r, a.function, r.where)
+                    _check_function(r, a.function, place_of(a.function, r.file, node.where))
 
 
 def _check_bound(r: Rule, bound: set[str]) -> None:
@@ -434,9 +581,23 @@ def _check_bound(r: Rule, bound: set[str]) -> None:
     unbound = [n for n in r.params if n not in bound]
     if not unbound:
         return
-    if unbound[0] in mentioned(r.replacements):
-        raise rule_error(f"{unbound[0]} on the right side of {r.name} is bound nowhere on the left", None, r.where)
-    raise rule_error(f"{r.name} does not use its parameter {unbound[0]} on the left side", None, r.where)
+    first = unbound[0]
+    if first in mentioned(r.replacements):
+        users = (n.where for p in r.replacements for n in every_node(p) if first in mentioned([n]) - mentioned(n.args))
+        direct = (n.where for p in r.replacements for n in every_node(p) if any(_is(a, first) for a in n.args))
+        place = next(users, None) or next(direct, None) or r.sides
+        message = f"{first} on the right side of {r.name} is bound nowhere on the left"
+        raise rule_error(message, f"use {first} on the left side too", place)
+    line = r.line if r.code is None else parameter_line(r.code, first)
+    raise rule_error(
+        f"{r.name} does not use its parameter {first} on the left side",
+        "use it there, or take it away",
+        f"{r.file}:{line}",
+    )
+
+
+def _is(p: Pattern | None, name: str) -> bool:
+    return isinstance(p, Capture | ManyCapture) and p.name == name
 
 
 def mentioned(roots: Sequence[Pattern | None]) -> set[str]:
@@ -467,12 +628,27 @@ def mentioned(roots: Sequence[Pattern | None]) -> set[str]:
 def _check_function(r: Rule, function: Callable[..., Any], place: str) -> None:
     for p in parameters(function):
         if p not in r.names:
-            raise rule_error(f"a function of {r.name} asks for {p}, which the rule does not have", where=place)
+            raise rule_error(
+                f"a function of {r.name} asks for {p}, which the rule does not have", names_hint(r, p), place
+            )
+
+
+def names_hint(r: Rule, name: str) -> str:
+    """What a function may have meant by a name that the rule does not have."""
+    close = get_close_matches(name, r.names, 1)
+    return f"did you mean {close[0]}?" if close else f"it has {', '.join(sorted(r.names))}"
 
 
 def _check_operands(node: Node, *, left: bool) -> None:
-    if left and callable(node.dtype):
+    if left and (callable(node.dtype) or isinstance(node.dtype, Capture)):
         raise rule_error("an element type on the left side is a name", "use where= for a condition", node.where)
+    for key, value in node.attrs.items():
+        if left and (isinstance(value, Capture) or (callable(value) and not isinstance(value, AttrCapture))):
+            raise rule_error(
+                f"the attribute {key} on the left side is computed",
+                f"capture it ({key[:1]}: attr, {key}={key[:1]}) and compare in where=",
+                node.where,
+            )
     for a in node.args:
         if not left and isinstance(a, AllResults):
             raise rule_error("all results at once belong to the left side", "index them: node[0], node[1]", node.where)
@@ -491,6 +667,14 @@ def _check_operands(node: Node, *, left: bool) -> None:
 
 def _check_right(r: Rule, v: Variant, node: Node) -> None:
     _check_operands(node, left=False)
+    if any(isinstance(a, Number | Computed) for a in node.args) and all(
+        a is None or isinstance(a, Number | Computed) for a in node.args
+    ):
+        raise rule_error(
+            f"{node.cls.name} on the right side joins constants only",
+            "write the result as one constant, a number or a function; its type is that of an operand beside it",
+            node.where,
+        )
     props = node.cls.get_irdl_definition().properties
     for name, value in node.attrs.items():
         if isinstance(value, AttrCapture):
@@ -502,12 +686,30 @@ def _check_right(r: Rule, v: Variant, node: Node) -> None:
             _check_function(r, value, node.where)
     if callable(node.dtype):
         _check_function(r, node.dtype, node.where)
-    if node.rest is not None:
-        return
+    given = {*node.attrs, *_brought(v, node)}
     for name in node.cls.attr_names():
         definition = props[name]
-        if name not in node.attrs and not isinstance(definition, OptPropertyDef) and definition.default_value is None:
-            raise rule_error(f"{node.cls.name} on the right side needs attribute {name}", where=node.where)
+        if name not in given and not isinstance(definition, OptPropertyDef) and definition.default_value is None:
+            raise rule_error(
+                f"{node.cls.name} on the right side needs attribute {name}", f"write {name}=...", where=node.where
+            )
+
+
+def _brought(v: Variant, node: Node) -> set[str]:
+    """Attributes that ``**attrs`` brings to a new op, all of which it has to have."""
+    rest = node.rest
+    found: set[str] = set()
+    for source in nodes(v.before):
+        if source.rest is rest and rest is not None:
+            names = set(source.cls.attr_names()) - set(source.attrs)
+            if strange := sorted(names - set(node.cls.attr_names())):
+                raise rule_error(
+                    f"{node.cls.name} has no attribute {strange[0]}, which **{rest.name} of {source.cls.name} brings",
+                    f"name {strange[0]} on the left side, so that **{rest.name} leaves it out",
+                    node.where,
+                )
+            found |= names
+    return found
 
 
 def error_of(function: Callable[[], Any]) -> GeError | None:

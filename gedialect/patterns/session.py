@@ -17,9 +17,8 @@ from xdsl.ir import Block, Operation
 from xdsl.printer import Printer
 
 from gedialect.dialects.ge.constant import ConstantOp
-from gedialect.ir import sources
 from gedialect.ir.context import GeContext
-from gedialect.patterns.engine import Outcome, RuleSet, blocks_of, rule_set
+from gedialect.patterns.engine import Outcome, RuleSet, blocks_of, described, rule_set
 from gedialect.patterns.rule import Rule, nodes
 from gedialect.patterns.support import Found
 
@@ -141,14 +140,6 @@ def roots(module: ModuleOp, rule: Rule) -> Iterator[Operation]:
     """Ops a match of the rule may start at."""
     for block in blocks_of(module):
         yield from (op for op in block.ops if type(op) in rule.root_classes)
-
-
-def described(op: Operation) -> str:
-    """An op as a person knows it: its model nodes and its kind."""
-    names = sources.names(op)
-    shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-    where = f"node {shown}" if names else f"%{op.results[0].name_hint or '?'}" if op.results else "op"
-    return f"{where} ({op.name})"
 
 
 def application(rule: Rule, found: Found) -> str:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from gedialect.dialects.ge.attrs import SplatAttr
-from gedialect.dialects.ge.base import Attrs, GeOp, to_attr, to_python
+from gedialect.dialects.ge.base import Attrs, GeOp, to_python
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.errors import GeError
 from gedialect.ir import dtypes, sources
+from gedialect.ir.diagnostics import cap
 from gedialect.ir.dtypes import DType
 from gedialect.ir.spec import Spec, spec_of, tensor_type
-from gedialect.patterns.values import NoMatch, Value, is_const, number_is, number_of
+from gedialect.patterns.attributes import converted, expected, is_optional
+from gedialect.patterns.values import NoMatch, Value, is_const, number_is, number_of, seen
 
 
 class Found(NamedTuple):
@@ -50,24 +52,58 @@ def attrs_equal(a: Attribute | None, b: Attribute) -> bool:
 
 
 def infer_types(
-    cls: type[GeOp], props: Mapping[str, Attribute], groups: Sequence[Any], known: Sequence[Spec] | None
+    cls: type[GeOp],
+    props: Mapping[str, Attribute],
+    groups: Sequence[Any],
+    known: Sequence[Spec] | None,
+    place: str,
+    rule: str,
 ) -> Sequence[Spec]:
-    """Result specs; ``known`` serves ops whose operands do not tell them."""
+    """Result specs; ``known`` serves ops whose operands do not tell them. NoMatch where the operands do not fit."""
     values = {k: to_python(v) for k, v in props.items()}
     try:
         return cls.infer(Attrs(values, known or ()), *groups)
     except GeError as e:
-        if e.code == "GE1903" and known is not None:
-            return known
-        raise
+        if e.code == "GE1903":
+            if known is not None:
+                return known
+            hint = "write dtype=, a name of a type or a value that has it"
+            raise GeError(f"{rule}: {e.message}", code="GE1105", where=place, hint=hint) from None
+        raise NoMatch(e.message) from None
+    except (ArithmeticError, LookupError, ValueError) as e:  # attributes that no operand of this shape can have
+        raise NoMatch(f"{cls.name} does not fit: {e}") from None
 
 
 def segments(sizes: Sequence[int]) -> Attribute:
     return DenseArrayBase.from_list(i32, sizes)
 
 
-def attribute(value: Any, floats: bool) -> Attribute | None:
-    return None if value is None else to_attr(value, floats=floats)
+def attribute(value: Any, cls: type[GeOp], name: str, place: str, rule: str) -> Attribute | None:
+    """What a function computed for an attribute; GE1105 at the op of the rule if the op takes no such value."""
+    if value is None:
+        if not is_optional(cls, name):
+            raise GeError(
+                f"{rule}: {name} of {cls.name} is None", code="GE1105", where=place, hint=f"the op needs {name}"
+            )
+        return None
+    found = converted(cls, name, value)
+    if found is None:
+        shown = cap(repr(value), 80)
+        hint = expected(cls, name, value)
+        raise GeError(f"{rule}: {cls.name} takes no {name} = {shown}", code="GE1105", where=place, hint=hint)
+    return found
+
+
+def captured(value: Attribute | None, cls: type[GeOp], name: str, place: str, rule: str) -> Attribute:
+    """An attribute of a matched op that a new op needs."""
+    if value is None:
+        raise GeError(
+            f"{rule}: {cls.name} needs {name}, and the matched op does not have it",
+            code="GE1105",
+            where=place,
+            hint="compute it with a function that has an answer for None, or exclude None with where",
+        )
+    return value
 
 
 def constant_op(value: Any, dtype: DType, location: Any) -> ConstantOp:
@@ -81,8 +117,24 @@ def constant_op(value: Any, dtype: DType, location: Any) -> ConstantOp:
     return ConstantOp.of(attr, spec, location)
 
 
+def constant_value(value: Any, place: str, rule: str) -> Any:
+    """What a function computed for a constant: a number, or an array; GE1105 for anything else."""
+    if isinstance(value, bool | int | float):
+        return value
+    if type(value).__module__ == "numpy" and hasattr(value, "ndim"):
+        return value if value.ndim else value.item()
+    raise GeError(
+        f"{rule}: {cap(repr(value), 80)} is no constant",
+        code="GE1105",
+        where=place,
+        hint="a function that stands for an operand returns a number or a numpy array",
+    )
+
+
 def constant_spec(value: Any, dtype: DType) -> Spec:
     if isinstance(value, bool | int | float):
+        if not dtype.is_float and not float(value).is_integer():
+            raise NoMatch(f"{value} is no {dtype}")
         return Spec(dtype, ())
     return Spec(dtypes.from_numpy(value.dtype), value.shape)
 
@@ -94,23 +146,6 @@ def merged(ops: Sequence[Operation]) -> Any:
         if op.location is not first:
             return sources.merge_ops(ops)
     return first
-
-
-CANNOT_TELL = (GeError, NoMatch, ArithmeticError, LookupError, ValueError)
-"""What conditions and computed values may raise where they have no answer, such as the second axis of a vector: the
-rule does not apply there. Anything else is a mistake in the rule."""
-
-
-def safe(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A condition that cannot be evaluated does not hold."""
-
-    def holds(*args: Any) -> Any:
-        try:
-            return function(*args)
-        except CANNOT_TELL:
-            return False
-
-    return holds
 
 
 def dtype_of(value: Any) -> DType:
@@ -126,7 +161,6 @@ def dtype_of(value: Any) -> DType:
 
 ENV: dict[str, Any] = {
     "Attrs": Attrs,
-    "CANNOT_TELL": CANNOT_TELL,
     "ConstantOp": ConstantOp,
     "Found": Found,
     "GeError": GeError,
@@ -134,8 +168,10 @@ ENV: dict[str, Any] = {
     "Value": Value,
     "attribute": attribute,
     "attrs_equal": attrs_equal,
+    "captured": captured,
     "constant_op": constant_op,
     "constant_spec": constant_spec,
+    "constant_value": constant_value,
     "dtype_of": dtype_of,
     "infer_types": infer_types,
     "inside": inside,
@@ -143,6 +179,7 @@ ENV: dict[str, Any] = {
     "merged": merged,
     "number_is": number_is,
     "number_of": number_of,
+    "seen": seen,
     "segments": segments,
     "spec_of": spec_of,
     "tensor_type": tensor_type,

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from gedialect.dialects.ge.attrs import SplatAttr
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.constant import ConstantOp
-from gedialect.ir.dtypes import DType
+from gedialect.ir.dtypes import F32, DType
 from gedialect.ir.lazy import np
 from gedialect.ir.spec import Spec, spec_of
 
@@ -25,7 +25,26 @@ NEVER_SCANNED = 1024
 
 
 class NoMatch(Exception):
-    """Raised by a condition or a computed attribute: the rule does not apply; the message says why."""
+    """Raised by a condition or a computed value: the rule does not apply here; the message says why."""
+
+
+class Items(tuple[Any, ...]):
+    """A shape or a list attribute as rules see it: an index it does not have is ``NoMatch``, since how long it is
+    depends on the model."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        try:
+            found = super().__getitem__(index)
+        except IndexError:
+            raise NoMatch(f"{list(self)} has no item {index}") from None
+        return Items(found) if isinstance(index, slice) else found
+
+
+def seen(value: Any) -> Any:
+    """An attribute's Python value as rules see it."""
+    return Items(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
 
 
 class Value:
@@ -42,8 +61,8 @@ class Value:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Sizes in memory order; -1 where unknown."""
-        return spec_of(self.ssa.type).shape
+        """Sizes in memory order; -1 where unknown. An axis it does not have is ``NoMatch``."""
+        return Items(spec_of(self.ssa.type).shape)
 
     @property
     def rank(self) -> int:
@@ -167,6 +186,13 @@ def _dense_number(attribute: Attribute, type_: Attribute) -> float | int | bool 
     if flat.size > 1 and not bool((flat == first).all()):
         return None
     return cast("float | int | bool", first.item() if isinstance(first, np.generic) else float(first))
+
+
+def load_numbers() -> None:
+    """Load what reading a constant needs: numpy is loaded at the first use, which a rule that is timed need not pay."""
+    from gedialect.ir.weights import read_constant
+
+    read_constant(DenseIntOrFPElementsAttr.from_list(TensorType(f32, [2]), [0.0, 1.0]), Spec(F32, (2,)))
 
 
 def number_is(value: SSAValue, want: float, tol: float | None) -> bool:

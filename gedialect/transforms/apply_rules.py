@@ -20,7 +20,7 @@ class ApplyRules(ModulePass):
     Level 1 are canonical forms that keep values, level 2 also raises decomposed forms and folds into weights;
     ``disable`` leaves out rules or topics by name; ``strict`` leaves out what may change floating-point results.
     Rules of level 1 reach their fixpoint before those of level 2 start. The bodies of ``ge.fusion`` are left alone.
-    ``--pass-statistics`` counts rewrites per rule. GE1107: unknown rule or topic; GE1106: rules that undo each other.
+    ``--pass-statistics`` counts rewrites per rule. GE1107: unknown rule or topic; GE1106: rules without end.
     """
 
     name: ClassVar[str] = "apply-rules"

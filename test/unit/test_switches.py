@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from gedialect.analysis.labels import label_ops
-from gedialect.errors import GeError
+from gedialect.errors import GeError, UsageError
+from gedialect.patterns import ge, rule
 from gedialect.patterns.catalogue import all_rules, topics
-from gedialect.pipelines import DECIDE, OPTIMISE, pipeline
-from gedialect.switches import GE_PASSES, MODES, Choice, Switches, from_options, read_switch_file, resolve
+from gedialect.pipelines import DECIDE, OPTIMISE, STEPS, pipeline
+from gedialect.switches import GE_PASSES, MODES, Choice, Switches, check_names, from_options, read_switch_file, resolve
 
 PASSES = {step.name for step in (*OPTIMISE, *DECIDE)}
 
@@ -147,8 +148,47 @@ def test_pipeline():
     assert "apply-rules{rules=gelu_erf}" in pipeline(0, switches=Switches(enable=("gelu_erf",)))
 
 
-def test_unknown_name_is_refused_where_rules_run():
-    assert names(disable=("gelu_errf",)).rules_off == ["gelu_errf"]
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("gelu_errf", "did you mean the rule gelu_erf"),
+        ("fold-constant", "did you mean the pass fold-constants"),
+        ("activatoin", "did you mean the topic activation"),
+        ("elementwise", "--fusion-modes compute,memory,optimizer,algebra leaves it out"),
+        ("qqqq", "docs/rules.md"),
+    ],
+)
+@pytest.mark.parametrize("side", ["disable", "enable"])
+def test_unknown_name(name: str, hint: str, side: str):
+    with pytest.raises(UsageError, match="GE1107") as caught:
+        check_names(Switches(**{side: (name,)}), STEPS, lambda: ())
+    assert hint in str(caught.value)
+
+
+def test_known_names():
+    @rule()
+    def own(x):
+        return ge.relu(ge.relu(x)), ge.relu(x)
+
+    known = ("GraphFusion", "AnyFusionPass", "cse", "gelu_erf", "activation", "layernorm_add_gelu", "own", own.topic)
+    check_names(Switches(known, known), STEPS, lambda: (own,))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('{\n "Switch": {\n  "GraphFusion": {\n   "ALL": "on",\n   "a": true}}}', 5),
+        ('{\n "Switch": {\n  "GraphFusion": {},\n  "Others": {}}}', 4),
+        ('{\n "Switch": {\n  "GraphFusion": {\n   "a": "on",\n   "a": "off"}}}', 5),
+        ('{\n "Switch":\n []}', 2),
+    ],
+)
+def test_json_has_lines(tmp_path: Path, text: str, line: int):
+    path = tmp_path / "fusion_switch.cfg"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match="GE1018") as caught:
+        read_switch_file(str(path))
+    assert caught.value.where == f"{path}:{line}"
 
 
 def test_docs_list_ge_names():

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
 from gedialect.dialects.ge import functions as fn
-from gedialect.dialects.ge.base import FLOAT, STR, TENSOR, Array, Attrs, FusionClass, GeOp, Results
+from gedialect.dialects.ge.base import FLOAT, TENSOR, Array, Attrs, FusionClass, GeOp, Results, words
 from gedialect.dialects.ge.elementwise import FloatOp, UnaryOp
+from gedialect.dialects.ge.given import check_words
 from gedialect.dialects.ge.numeric import expand_in_f32, in_f32, np, require_kinds, wide, widen
 from gedialect.dialects.ge.shapes import broadcast, mismatch, same_dtype
 from gedialect.ir.spec import Spec
@@ -228,14 +229,13 @@ class GeluOp(FloatOp):
 
     name = "ge.gelu"
     GE_TYPES: ClassVar = ("GeluV2", "Gelu")
-    approximate = prop_def(STR)
+    approximate = prop_def(words("none", "tanh"))
     evaluate = in_f32(lambda attrs, x: gelu(x, attrs.approximate))
     expand = expand_in_f32(lambda b, attrs, x: expand_gelu(b, x, attrs.approximate))
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Spec) -> Sequence[Spec]:
-        if attrs.approximate not in ("none", "tanh"):
-            raise mismatch(f'approximate of {cls.name} is "none" or "tanh", not "{attrs.approximate}"')
+        check_words(cls, attrs)
         return super().infer(attrs, *operands)
 
 

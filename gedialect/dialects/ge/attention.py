@@ -17,8 +17,9 @@ from xdsl.irdl import (
 )
 
 from gedialect.dialects.ge.activation import gelu, sigmoid, within
-from gedialect.dialects.ge.base import FLOAT, INT, STR, TENSOR, Array, Attrs, FusionClass, GeOp, Results
+from gedialect.dialects.ge.base import FLOAT, INT, TENSOR, Array, Attrs, FusionClass, GeOp, Results, words
 from gedialect.dialects.ge.convolve import matmul
+from gedialect.dialects.ge.given import check_words
 from gedialect.dialects.ge.nn import check_bias
 from gedialect.dialects.ge.numeric import np, require_kinds, wide
 from gedialect.dialects.ge.shapes import mismatch
@@ -59,7 +60,7 @@ class AttentionOp(GeOp):
     num_heads = prop_def(INT)
     num_key_value_heads = prop_def(INT)
     scale = prop_def(FLOAT)
-    input_layout = prop_def(STR)
+    input_layout = prop_def(words(*LAYOUTS))
     mask_value = opt_prop_def(FLOAT)
     nan_value = opt_prop_def(FLOAT)
 
@@ -68,8 +69,7 @@ class AttentionOp(GeOp):
         query, key, value, shift, mask = operands
         assert query is not None
         layout, heads, groups = attrs.input_layout, attrs.num_heads, attrs.num_key_value_heads
-        if layout not in LAYOUTS:
-            raise mismatch(f"input_layout of {cls.name} is one of {', '.join(LAYOUTS)}, not {layout}")
+        check_words(cls, attrs)
         if heads < 1 or groups < 1 or heads % groups:
             raise mismatch(f"{heads} heads do not divide among {groups} of key and value")
         require_kinds(cls.name, "f", *(s for s in (query, key, value, shift) if s is not None))
@@ -227,15 +227,14 @@ class FfnOp(GeOp):
     weight2 = operand_def(TENSOR)
     bias1 = opt_operand_def(TENSOR)
     bias2 = opt_operand_def(TENSOR)
-    activation = prop_def(STR)
+    activation = prop_def(words(*ACTIVATIONS))
     y = result_def(TENSOR)
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Spec | None) -> Sequence[Spec]:
         x, first, second, *biases = operands
         assert x is not None and first is not None and second is not None
-        if attrs.activation not in ACTIVATIONS:
-            raise mismatch(f"activation of {cls.name} is one of {', '.join(ACTIVATIONS)}, not {attrs.activation}")
+        check_words(cls, attrs)
         require_kinds(cls.name, "f", x, first, second)
         if x.rank < 2 or first.rank != 2 or second.rank != 2:
             raise mismatch(f"{cls.name} needs x of rank 2 or more and matrices, not {x}, {first}, {second}")

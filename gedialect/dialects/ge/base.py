@@ -15,6 +15,7 @@ Braces hold the op's own attributes, in declaration order; ``attributes {...}`` 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
@@ -40,6 +41,7 @@ from xdsl.irdl import (
     IRDLOperation,
     OptOperandDef,
     VarOperandDef,
+    VerificationContext,
     traits_def,
 )
 from xdsl.parser import Parser
@@ -71,6 +73,29 @@ INTS = BaseAttr(DenseArrayBase)
 FLOATS = BaseAttr(DenseArrayBase)
 STRS = BaseAttr(ArrayAttr)
 """Constraints for ``prop_def``: kinds of attribute that have a short text form."""
+
+
+@dataclass(frozen=True, repr=False)
+class Words(BaseAttr[Attribute]):
+    """A string that is one of ``allowed``, or a list of such strings; made by ``words``."""
+
+    allowed: tuple[str, ...] = ()
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        super().verify(attr, constraint_context)
+        value = to_python(attr)
+        for word in value if isinstance(attr, ArrayAttr) else (value,):
+            if word not in self.allowed:
+                raise VerifyException(self.refusal(word))
+
+    def refusal(self, word: object) -> str:
+        """What is wrong with another word."""
+        return f'"{word}" is not one of {", ".join(self.allowed)}'
+
+
+def words(*allowed: str, several: bool = False) -> Words:
+    """Constraint for ``prop_def``: a string that is one of ``allowed``; with ``several`` a list of them."""
+    return Words(ArrayAttr if several else StringAttr, allowed)
 
 
 class FusionClass(Enum):
@@ -160,20 +185,19 @@ def to_attr(value: PyAttr, *, floats: bool = False) -> Attribute:
 
 def to_python(attr: Attribute) -> Any:
     """The Python value of an attribute; attributes without one are returned as they are."""
-    match attr:
-        case IntegerAttr():
-            integer = cast("IntegerAttr[IntegerType]", attr)
-            return bool(integer.value.data) if integer.type == i1 else integer.value.data
-        case FloatAttr():
-            return attr.value.data
-        case StringAttr():
-            return attr.data
-        case DenseArrayBase():
-            return tuple(cast("DenseArrayBase[Any]", attr).get_values())
-        case ArrayAttr():
-            return tuple(to_python(a) for a in attr.data)
-        case _:
-            return attr
+    kind = type(attr)  # these classes are final, and isinstance of a generic class is slow
+    if kind is DenseArrayBase:
+        return tuple(cast("DenseArrayBase[Any]", attr).get_values())
+    if kind is IntegerAttr:
+        integer = cast("IntegerAttr[IntegerType]", attr)
+        return bool(integer.value.data) if integer.type == i1 else integer.value.data
+    if kind is FloatAttr:
+        return cast("FloatAttr[Any]", attr).value.data
+    if kind is StringAttr:
+        return cast(StringAttr, attr).data
+    if kind is ArrayAttr:
+        return tuple(to_python(a) for a in cast("ArrayAttr[Attribute]", attr).data)
+    return attr
 
 
 class GeOp(IRDLOperation):
@@ -186,6 +210,8 @@ class GeOp(IRDLOperation):
     """Vector instruction the generator maps it to; such an op needs no expansion."""
     CONST_OPERANDS: ClassVar[tuple[tuple[str, str], ...]] = ()
     """(operand, attribute) pairs: exactly one is given; a constant operand becomes the attribute."""
+    RESULTS_FROM: ClassVar[str | None] = None
+    """Attribute with an entry for each result, of an op with any number of them."""
     FLOAT_ATTRS: ClassVar[frozenset[str]] = frozenset()
     """Attributes that hold floats (so that ``1`` becomes 1.0 and ``[]`` an empty float list)."""
 
@@ -239,6 +265,11 @@ class GeOp(IRDLOperation):
     def attr_names(cls) -> tuple[str, ...]:
         """Names of the op's own attributes in declaration order."""
         return _attr_names(cls)
+
+    @classmethod
+    def word_attrs(cls) -> tuple[tuple[str, Words], ...]:
+        """(name, words it may have) of the attributes that are one of some words."""
+        return _words(cls)
 
     def operand_groups(self) -> list[OperandGroup]:
         """One entry per declared operand: SSAValue, None (absent) or list (variadic)."""
@@ -370,6 +401,9 @@ class GeOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
+        if self.attributes and (flag := self.attributes.get("fuse_flag")) is not None:
+            if not isinstance(flag, IntegerAttr) or to_python(cast(Attribute, flag)) not in (0, 1):
+                raise VerifyException(f"fuse_flag is true or false, not {flag}")
         if self.regions:
             return
         specs = [
@@ -499,6 +533,12 @@ def _attr_names(cls: type[GeOp]) -> tuple[str, ...]:
 
 
 @cache
+def _words(cls: type[GeOp]) -> tuple[tuple[str, Words], ...]:
+    found = ((n, d.constr) for n, d in cls.get_irdl_definition().properties.items())
+    return tuple((n, c) for n, c in found if isinstance(c, Words))
+
+
+@cache
 def _needs_segments(cls: type[GeOp]) -> bool:
     return any(isinstance(o, AttrSizedOperandSegments) for o in cls.get_irdl_definition().options)
 
@@ -554,6 +594,8 @@ __all__ = [
     "GeOp",
     "GeTerminator",
     "TensorType",
+    "Words",
     "to_attr",
     "to_python",
+    "words",
 ]

@@ -17,8 +17,8 @@ from xdsl.irdl import (
 )
 
 from gedialect.dialects.ge import sampling
-from gedialect.dialects.ge.base import BOOL, FLOAT, INT, INTS, STR, TENSOR, Attrs, GeOp, Results
-from gedialect.dialects.ge.given import one_of
+from gedialect.dialects.ge.base import BOOL, FLOAT, INT, INTS, TENSOR, Attrs, GeOp, Results, words
+from gedialect.dialects.ge.given import check_words
 from gedialect.dialects.ge.numeric import np, require_kinds, wide, widen
 from gedialect.dialects.ge.shapes import mismatch, normalize_axis, same_dtype
 from gedialect.errors import UnsupportedError
@@ -110,7 +110,7 @@ class RoiAlignOp(GeOp):
     x = operand_def(TENSOR)
     rois = operand_def(TENSOR)
     batch_indices = operand_def(TENSOR)
-    mode = prop_def(STR)
+    mode = prop_def(words("avg", "max"))
     output_height = prop_def(INT)
     output_width = prop_def(INT)
     sampling_ratio = prop_def(INT)
@@ -121,7 +121,7 @@ class RoiAlignOp(GeOp):
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
         x, rois, batches = operands
-        one_of(attrs, "mode", ("avg", "max"))
+        check_words(cls, attrs)
         require_kinds(cls.name, "f", x, rois)
         require_kinds(cls.name, "iu", batches)
         if x.rank != 4 or rois.rank != 2 or rois.shape[1] not in (4, DYNAMIC) or batches.rank != 1:

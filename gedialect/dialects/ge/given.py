@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
-from gedialect.dialects.ge.base import Attrs
+from gedialect.dialects.ge.base import Attrs, GeOp
 from gedialect.dialects.ge.shapes import mismatch
 from gedialect.errors import UnsupportedError
 from gedialect.ir.spec import DYNAMIC, Spec
@@ -45,8 +44,10 @@ def unknown_shape(attrs: Attrs, operand: Spec | None, name: str) -> tuple[int, .
     return (DYNAMIC,) * operand.shape[0]
 
 
-def one_of(attrs: Attrs, name: str, values: Sequence[str | None]) -> None:
-    """GE1005 unless a string attribute has one of these values (None: it may be absent)."""
-    value = attrs.get(name)
-    if value not in values:
-        raise mismatch(f'{name} = "{value}" is not one of {", ".join(v for v in values if v is not None)}')
+def check_words(cls: type[GeOp], attrs: Attrs) -> None:
+    """GE1005 unless attributes that are one of some words are one of those."""
+    for name, known in cls.word_attrs():
+        value = attrs.get(name)
+        for word in cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,):
+            if word is not None and word not in known.allowed:
+                raise mismatch(f"{name} of {cls.name}: {known.refusal(word)}")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from gedialect.dialects.ge.activation import expand_gelu, gelu, sigmoid, within
-from gedialect.dialects.ge.base import BOOL, INT, STR, TENSOR, Array, Attrs, FusionClass, GeOp, Results
+from gedialect.dialects.ge.base import BOOL, INT, TENSOR, Array, Attrs, FusionClass, GeOp, Results, words
 from gedialect.dialects.ge.elementwise import FloatOp
+from gedialect.dialects.ge.given import check_words
 from gedialect.dialects.ge.numeric import np, require_kinds, wide, widen
 from gedialect.dialects.ge.shapes import mismatch, normalize_axis
 from gedialect.ir.spec import DYNAMIC, Spec
@@ -130,13 +131,12 @@ class GeGluOp(GatedOp):
 
     name = "ge.ge_glu"
     GE_TYPES: ClassVar = ("GeGluV2",)
-    approximate = prop_def(STR)
+    approximate = prop_def(words("none", "tanh"))
     activate_left = prop_def(BOOL)
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Spec) -> Sequence[Spec]:
-        if attrs.approximate not in ("none", "tanh"):
-            raise mismatch(f'approximate of {cls.name} is "none" or "tanh", not "{attrs.approximate}"')
+        check_words(cls, attrs)
         return super().infer(attrs, *operands)
 
     @staticmethod

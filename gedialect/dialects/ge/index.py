@@ -15,8 +15,8 @@ from xdsl.irdl import (
     result_def,
 )
 
-from gedialect.dialects.ge.base import INT, STR, TENSOR, Attrs, FusionClass, GeOp, Results
-from gedialect.dialects.ge.given import one_of
+from gedialect.dialects.ge.base import INT, TENSOR, Attrs, FusionClass, GeOp, Results, words
+from gedialect.dialects.ge.given import check_words
 from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shapes import broadcast, mismatch, normalize_axis, same_dtype
 from gedialect.errors import GeError, UnsupportedError
@@ -277,13 +277,13 @@ class ScatterElementsOp(GeOp):
     indices = operand_def(TENSOR)
     updates = operand_def(TENSOR)
     axis = prop_def(INT)
-    reduction = prop_def(STR)
+    reduction = prop_def(words(*REDUCTIONS))
     y = result_def(TENSOR)
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
         x, indices, updates = operands
-        one_of(attrs, "reduction", REDUCTIONS)
+        check_words(cls, attrs)
         _integers(indices, "indices")
         check_elements(x, indices, attrs.axis)
         _fits(updates, indices.shape)
@@ -329,13 +329,13 @@ class ScatterNdOp(GeOp):
     x = operand_def(TENSOR)
     indices = operand_def(TENSOR)
     updates = operand_def(TENSOR)
-    reduction = prop_def(STR)
+    reduction = prop_def(words(*REDUCTIONS))
     y = result_def(TENSOR)
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
         x, indices, updates = operands
-        one_of(attrs, "reduction", REDUCTIONS)
+        check_words(cls, attrs)
         _integers(indices, "indices")
         if indices.rank and indices.shape[-1] != DYNAMIC:
             depth = tuple_length(attrs, x, indices, 0)

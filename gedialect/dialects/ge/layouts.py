@@ -9,6 +9,7 @@ from gedialect.dialects.ge.shapes import mismatch
 
 CHANNELS_FIRST = ("NCHW", "NCDHW", "NCL")
 CHANNELS_LAST = ("NHWC", "NDHWC", "NLC")
+LAYOUTS = (*CHANNELS_FIRST, *CHANNELS_LAST, "ND")
 
 
 def channel_axis(data_format: str | None, rank: int) -> int:

@@ -15,10 +15,10 @@ from xdsl.irdl import (
     var_operand_def,
 )
 
-from gedialect.dialects.ge.base import BOOL, STR, TENSOR, Attrs, FusionClass, GeOp, Results
+from gedialect.dialects.ge.base import BOOL, STR, TENSOR, Attrs, FusionClass, GeOp, Results, words
 from gedialect.dialects.ge.contraction import contract
 from gedialect.dialects.ge.convolve import einsum, einsum_shape, matmul, product_dtype
-from gedialect.dialects.ge.layouts import channel_axis
+from gedialect.dialects.ge.layouts import LAYOUTS, channel_axis
 from gedialect.dialects.ge.nn import check_bias
 from gedialect.dialects.ge.numeric import np, widen
 from gedialect.dialects.ge.quant import limits
@@ -158,7 +158,7 @@ class BiasAddOp(GeOp):
     FUSION_CLASS: ClassVar = FusionClass.ELEMENTWISE
     x = operand_def(TENSOR)
     bias = operand_def(TENSOR)
-    data_format = prop_def(STR)
+    data_format = prop_def(words(*LAYOUTS))
     y = result_def(TENSOR)
 
     @classmethod

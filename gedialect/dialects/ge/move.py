@@ -16,9 +16,9 @@ from xdsl.irdl import (
     result_def,
 )
 
-from gedialect.dialects.ge.base import INT, INTS, STR, TENSOR, Attrs, FusionClass, GeOp, Results
-from gedialect.dialects.ge.given import given, one_of, required
-from gedialect.dialects.ge.layouts import channel_axis, channels_back, channels_first, spatial_axes
+from gedialect.dialects.ge.base import INT, INTS, STR, TENSOR, Attrs, FusionClass, GeOp, Results, words
+from gedialect.dialects.ge.given import check_words, given, required
+from gedialect.dialects.ge.layouts import LAYOUTS, channel_axis, channels_back, channels_first, spatial_axes
 from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shape import MoveOp
 from gedialect.dialects.ge.shapes import mismatch, normalize_axes, normalize_axis, same_dtype
@@ -139,13 +139,13 @@ class PadOp(GeOp):
     paddings = opt_operand_def(TENSOR)
     constant_values = opt_operand_def(TENSOR)
     paddings_attr = opt_prop_def(INTS, prop_name="paddings")
-    mode = prop_def(STR)
+    mode = prop_def(words("constant", "reflect", "edge", "wrap"))
     y = result_def(TENSOR)
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
         x, paddings, value = operands
-        one_of(attrs, "mode", ("constant", "reflect", "edge", "wrap"))
+        check_words(cls, attrs)
         same_dtype(x, value)
         if attrs.paddings is None:
             if paddings is None:
@@ -281,12 +281,12 @@ class DepthToSpaceOp(MoveOp):
     name = "ge.depth_to_space"
     GE_TYPES: ClassVar = ("DepthToSpace",)
     block_size = prop_def(INT)
-    mode = prop_def(STR)
-    data_format = prop_def(STR)
+    mode = prop_def(words("DCR", "CRD"))
+    data_format = prop_def(words(*LAYOUTS))
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
-        one_of(attrs, "mode", ("DCR", "CRD"))
+        check_words(cls, attrs)
         return [_blocked(attrs, operands[0], grow=True)]
 
     @staticmethod
@@ -323,12 +323,12 @@ class SpaceToDepthOp(MoveOp):
     name = "ge.space_to_depth"
     GE_TYPES: ClassVar = ("SpaceToDepth",)
     block_size = prop_def(INT)
-    mode = opt_prop_def(STR)
-    data_format = prop_def(STR)
+    mode = opt_prop_def(words("DCR", "CRD"))
+    data_format = prop_def(words(*LAYOUTS))
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
-        one_of(attrs, "mode", ("DCR", "CRD", None))
+        check_words(cls, attrs)
         return [_blocked(attrs, operands[0], grow=False)]
 
     @staticmethod

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
-from gedialect.dialects.ge.base import FLOATS, INT, INTS, STR, TENSOR, Attrs, GeOp, Results
-from gedialect.dialects.ge.given import one_of
+from gedialect.dialects.ge.base import FLOATS, INT, INTS, TENSOR, Attrs, GeOp, Results, words
+from gedialect.dialects.ge.given import check_words
 from gedialect.dialects.ge.numeric import np, require_kinds
 from gedialect.dialects.ge.shapes import mismatch
 from gedialect.ir import dtypes
@@ -30,7 +30,7 @@ class TfIdfOp(GeOp):
     GE_TYPES: ClassVar = ("TfIdfVectorizer",)
     FLOAT_ATTRS: ClassVar = frozenset(("weights",))
     x = operand_def(TENSOR)
-    mode = prop_def(STR)
+    mode = prop_def(words("TF", "IDF", "TFIDF"))
     min_gram_length = prop_def(INT)
     max_gram_length = prop_def(INT)
     max_skip_count = prop_def(INT)
@@ -43,7 +43,7 @@ class TfIdfOp(GeOp):
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
         (x,) = operands
-        one_of(attrs, "mode", ("TF", "IDF", "TFIDF"))
+        check_words(cls, attrs)
         require_kinds(cls.name, "i", x)
         if x.rank not in (1, 2):
             raise mismatch(f"x of {cls.name} is {x}, rank 1 or 2 is needed")

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
-from gedialect.dialects.ge.base import INT, INTS, STR, TENSOR, Attrs, FusionClass, GeOp, Results
+from gedialect.dialects.ge.base import INT, INTS, TENSOR, Attrs, FusionClass, GeOp, Results, words
 from gedialect.dialects.ge.convolve import convolve, convolve_transposed, product_dtype
-from gedialect.dialects.ge.layouts import channel_axis, spatial_axes
+from gedialect.dialects.ge.layouts import LAYOUTS, channel_axis, spatial_axes
 from gedialect.dialects.ge.shapes import mismatch, window
 from gedialect.ir.spec import DYNAMIC, Spec
 
@@ -66,7 +66,7 @@ class ConvOp(GeOp):
     pads = prop_def(INTS)
     dilations = prop_def(INTS)
     groups = prop_def(INT)
-    data_format = prop_def(STR)
+    data_format = prop_def(words(*LAYOUTS))
     y = result_def(TENSOR)
 
     @classmethod
@@ -109,7 +109,7 @@ class ConvTransposeOp(GeOp):
     groups = prop_def(INT)
     output_padding = prop_def(INTS)
     output_shape = opt_prop_def(INTS)
-    data_format = prop_def(STR)
+    data_format = prop_def(words(*LAYOUTS))
     y = result_def(TENSOR)
 
     @classmethod

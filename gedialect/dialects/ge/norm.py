@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from gedialect.dialects.ge.activation import within
-from gedialect.dialects.ge.base import FLOAT, INT, INTS, STR, TENSOR, Array, Attrs, FusionClass, GeOp, Results
+from gedialect.dialects.ge.base import FLOAT, INT, INTS, TENSOR, Array, Attrs, FusionClass, GeOp, Results, words
 from gedialect.dialects.ge.elementwise import FloatOp
-from gedialect.dialects.ge.layouts import CHANNELS_FIRST, CHANNELS_LAST
+from gedialect.dialects.ge.layouts import CHANNELS_LAST, LAYOUTS
 from gedialect.dialects.ge.numeric import expand_in_f32, in_f32, is_half, np, require_kinds, wide, widen
 from gedialect.dialects.ge.reduce import mean
 from gedialect.dialects.ge.shapes import mismatch, normalize_axes, normalize_axis
@@ -55,11 +55,13 @@ def expand_moments(b: GeBuilder, x: SSAValue, axes: Sequence[int]) -> tuple[SSAV
 
 
 # ---------------------------------------------------------------------- per channel
+NORM_LAYOUTS = (*LAYOUTS, "NC")
+
+
 def channels(attrs: Attrs, rank: int) -> int:
     """The axis of C in ``data_format``, which may name more or fewer spatial axes than there are."""
-    known = (*CHANNELS_FIRST, *CHANNELS_LAST, "NC", "ND")
-    if attrs.data_format not in known:
-        raise mismatch(f"data_format {attrs.data_format} is not one of {', '.join(known)}")
+    if attrs.data_format not in NORM_LAYOUTS:
+        raise mismatch(f"data_format {attrs.data_format} is not one of {', '.join(NORM_LAYOUTS)}")
     return rank - 1 if attrs.data_format in CHANNELS_LAST else 1
 
 
@@ -96,7 +98,7 @@ class BatchOp(NormOp):
     mean = operand_def(TENSOR)
     variance = operand_def(TENSOR)
     y = result_def(TENSOR)
-    data_format = prop_def(STR)
+    data_format = prop_def(words(*NORM_LAYOUTS))
 
 
 @irdl_op_definition
@@ -176,7 +178,7 @@ class InstanceNormOp(ChannelNormOp):
 
     name = "ge.instance_norm"
     GE_TYPES: ClassVar = ("InstanceNorm", "InstanceNormV2", "INInferV2")
-    data_format = prop_def(STR)
+    data_format = prop_def(words(*NORM_LAYOUTS))
 
     @staticmethod
     def axes(attrs: Attrs, rank: int) -> tuple[int, ...]:
@@ -214,7 +216,7 @@ class GroupNormOp(ChannelNormOp):
     name = "ge.group_norm"
     GE_TYPES: ClassVar = ("GroupNorm", "GroupNormV2")
     num_groups = prop_def(INT)
-    data_format = prop_def(STR)
+    data_format = prop_def(words(*NORM_LAYOUTS))
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Spec) -> Sequence[Spec]:
@@ -479,7 +481,7 @@ class LrnOp(FloatOp):
     bias = prop_def(FLOAT)
     alpha = prop_def(FLOAT)
     beta = prop_def(FLOAT)
-    data_format = prop_def(STR)
+    data_format = prop_def(words(*NORM_LAYOUTS))
     evaluate = in_f32(lambda attrs, x: _lrn(attrs, x))
 
     @classmethod

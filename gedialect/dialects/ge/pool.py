@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
-from gedialect.dialects.ge.base import BOOL, INT, INTS, STR, TENSOR, Attrs, FusionClass, GeOp, Results
-from gedialect.dialects.ge.layouts import channel_axis, channels_back, channels_first, spatial_axes
+from gedialect.dialects.ge.base import BOOL, INT, INTS, TENSOR, Attrs, FusionClass, GeOp, Results, words
+from gedialect.dialects.ge.layouts import LAYOUTS, channel_axis, channels_back, channels_first, spatial_axes
 from gedialect.dialects.ge.numeric import np, require_kinds, wide, widen
 from gedialect.dialects.ge.shapes import mismatch
 from gedialect.dialects.ge.windows import cell_counts, dilations_of, lowest, pooled_sizes, taps
@@ -50,7 +50,7 @@ class MaxPoolOp(PoolOp):
     pads = prop_def(INTS)
     dilations = prop_def(INTS)
     ceil_mode = prop_def(BOOL)
-    data_format = prop_def(STR)
+    data_format = prop_def(words(*LAYOUTS))
 
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
@@ -74,7 +74,7 @@ class AvgPoolOp(PoolOp):
     dilations = opt_prop_def(INTS)
     ceil_mode = prop_def(BOOL)
     count_include_pad = prop_def(BOOL)
-    data_format = prop_def(STR)
+    data_format = prop_def(words(*LAYOUTS))
 
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
@@ -173,7 +173,7 @@ class MaxPool2dWithArgmaxOp(PoolOp):
     pads = prop_def(INTS)
     dilations = prop_def(INTS)
     ceil_mode = prop_def(BOOL)
-    data_format = prop_def(STR)
+    data_format = prop_def(words(*LAYOUTS))
     y = result_def(TENSOR)
     argmax = result_def(TENSOR)
 
@@ -210,7 +210,7 @@ class LpPool2dOp(PoolOp):
     pads = prop_def(INTS)
     dilations = opt_prop_def(INTS)
     ceil_mode = opt_prop_def(BOOL)
-    data_format = opt_prop_def(STR)
+    data_format = opt_prop_def(words(*LAYOUTS))
 
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
@@ -249,7 +249,7 @@ class AdaptiveAvgPool2dOp(GeOp):
     FUSION_CLASS: ClassVar = FusionClass.WINDOW
     x = operand_def(TENSOR)
     output_size = prop_def(INTS)
-    data_format = opt_prop_def(STR)
+    data_format = opt_prop_def(words(*LAYOUTS))
     y = result_def(TENSOR)
 
     @classmethod

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
-from gedialect.dialects.ge.base import BOOL, INT, STR, TENSOR, Attrs, FusionClass, GeOp, Results
-from gedialect.dialects.ge.given import one_of
+from gedialect.dialects.ge.base import BOOL, INT, TENSOR, Attrs, FusionClass, GeOp, Results, words
+from gedialect.dialects.ge.given import check_words
 from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shapes import mismatch, normalize_axis
 from gedialect.errors import UnsupportedError
@@ -209,13 +209,13 @@ class CastScaleOp(GeOp):
     GE_TYPES: ClassVar = ()
     x = operand_def(TENSOR)
     saturate = prop_def(BOOL)
-    round_mode = prop_def(STR)
+    round_mode = prop_def(words("up", "down", "nearest"))
     y = result_def(TENSOR)
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
         (x,) = operands
-        one_of(attrs, "round_mode", ("up", "down", "nearest"))
+        check_words(cls, attrs)
         if not x.dtype.is_float:
             raise mismatch(f"{cls.name} takes floats, not {x.dtype}")
         return [x.with_dtype(dtypes.BY_NAME["f8E8M0FNU"])]

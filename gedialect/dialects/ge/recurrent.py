@@ -16,8 +16,8 @@ from xdsl.irdl import (
     result_def,
 )
 
-from gedialect.dialects.ge.base import BOOL, FLOAT, FLOATS, INT, STR, STRS, TENSOR, Attrs, FusionClass, GeOp, Results
-from gedialect.dialects.ge.given import one_of
+from gedialect.dialects.ge.base import BOOL, FLOAT, FLOATS, INT, TENSOR, Attrs, FusionClass, GeOp, Results, words
+from gedialect.dialects.ge.given import check_words
 from gedialect.dialects.ge.numeric import np, wide, widen
 from gedialect.dialects.ge.shapes import mismatch, same_dtype
 from gedialect.errors import UnsupportedError
@@ -203,9 +203,9 @@ class RecurrentOp(GeOp):
     b = opt_operand_def(TENSOR)
     sequence_lens = opt_operand_def(TENSOR)
     initial_h = opt_operand_def(TENSOR)
-    direction = prop_def(STR)
+    direction = prop_def(words("forward", "reverse", "bidirectional"))
     hidden_size = prop_def(INT)
-    activations = prop_def(STRS)
+    activations = prop_def(words(*ACTIVATIONS, several=True))
     activation_alpha = prop_def(FLOATS)
     activation_beta = prop_def(FLOATS)
     clip = opt_prop_def(FLOAT)
@@ -213,7 +213,7 @@ class RecurrentOp(GeOp):
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
         x, w, r, b, lengths, *states = operands
-        one_of(attrs, "direction", ("forward", "reverse", "bidirectional"))
+        check_words(cls, attrs)
         directions = 2 if attrs.direction == "bidirectional" else 1
         hidden = attrs.hidden_size
         rows = cls.GATES * hidden
@@ -239,9 +239,6 @@ class RecurrentOp(GeOp):
             len(attrs.activation_alpha) == len(attrs.activation_beta) == len(attrs.activations)
         ):
             raise mismatch(f"{cls.name} has {per_direction} activations, {cls.activation_count()} are needed")
-        unknown = [a for a in attrs.activations if a not in ACTIVATIONS]
-        if unknown:
-            raise mismatch(f"activation {unknown[0]} does not exist")
         return [
             x.with_shape((time, directions, batch, hidden)),
             *[x.with_shape((directions, batch, hidden))] * cls.STATES,

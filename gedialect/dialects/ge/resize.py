@@ -17,8 +17,8 @@ from xdsl.irdl import (
     result_def,
 )
 
-from gedialect.dialects.ge.base import BOOL, FLOAT, FLOATS, INTS, STR, TENSOR, Attrs, FusionClass, GeOp, Results
-from gedialect.dialects.ge.given import given, one_of
+from gedialect.dialects.ge.base import BOOL, FLOAT, FLOATS, INTS, TENSOR, Attrs, FusionClass, GeOp, Results, words
+from gedialect.dialects.ge.given import check_words, given
 from gedialect.dialects.ge.numeric import np, wide, widen
 from gedialect.dialects.ge.shapes import mismatch, normalize_axis
 from gedialect.errors import UnsupportedError
@@ -69,23 +69,20 @@ class ResizeOp(GeOp):
     scales_attr = opt_prop_def(FLOATS, prop_name="scales")
     sizes_attr = opt_prop_def(INTS, prop_name="sizes")
     axes = opt_prop_def(INTS)
-    mode = prop_def(STR)
-    coordinate_transformation_mode = prop_def(STR)
-    nearest_mode = opt_prop_def(STR)
+    mode = prop_def(words("nearest", "linear", "cubic"))
+    coordinate_transformation_mode = prop_def(words(*COORDINATES))
+    nearest_mode = opt_prop_def(words(*ROUNDINGS))
     cubic_coeff_a = opt_prop_def(FLOAT)
     exclude_outside = opt_prop_def(BOOL)
     extrapolation_value = opt_prop_def(FLOAT)
     antialias = opt_prop_def(BOOL)
-    keep_aspect_ratio_policy = opt_prop_def(STR)
+    keep_aspect_ratio_policy = opt_prop_def(words(*POLICIES))
     y = result_def(TENSOR)
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
         x, _, scales, sizes = operands
-        one_of(attrs, "mode", ("nearest", "linear", "cubic"))
-        one_of(attrs, "coordinate_transformation_mode", COORDINATES)
-        one_of(attrs, "nearest_mode", (*ROUNDINGS, None))
-        one_of(attrs, "keep_aspect_ratio_policy", (*POLICIES, None))
+        check_words(cls, attrs)
         by_scale = attrs.scales is not None or scales is not None
         if by_scale == (attrs.sizes is not None or sizes is not None):
             raise mismatch("resize takes either scales or sizes")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from gedialect.dialects.ge import sampling
-from gedialect.dialects.ge.base import BOOL, STR, TENSOR, Attrs, FusionClass, GeOp, Results
-from gedialect.dialects.ge.given import one_of
+from gedialect.dialects.ge.base import BOOL, TENSOR, Attrs, FusionClass, GeOp, Results, words
+from gedialect.dialects.ge.given import check_words
 from gedialect.dialects.ge.numeric import np, wide, widen
 from gedialect.dialects.ge.shapes import mismatch
 from gedialect.errors import UnsupportedError
@@ -34,16 +34,15 @@ class GridSampleOp(GeOp):
     FUSION_CLASS: ClassVar = FusionClass.OPAQUE
     x = operand_def(TENSOR)
     grid = operand_def(TENSOR)
-    interpolation_mode = prop_def(STR)
-    padding_mode = prop_def(STR)
+    interpolation_mode = prop_def(words("bilinear", "nearest", "bicubic"))
+    padding_mode = prop_def(words("zeros", "border", "reflection"))
     align_corners = prop_def(BOOL)
     y = result_def(TENSOR)
 
     @classmethod
     def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
         x, grid = operands
-        one_of(attrs, "interpolation_mode", ("bilinear", "nearest", "bicubic"))
-        one_of(attrs, "padding_mode", ("zeros", "border", "reflection"))
+        check_words(cls, attrs)
         n = x.rank - 2
         if n not in (2, 3) or grid.rank != x.rank or grid.shape[-1] not in (n, DYNAMIC) or not grid.dtype.is_float:
             raise mismatch(f"grid {grid} does not fit {x}")

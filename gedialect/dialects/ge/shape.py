@@ -318,6 +318,7 @@ class SplitOp(GeOp):
 
     name = "ge.split"
     GE_TYPES: ClassVar = ("SplitV", "Split", "SplitD", "SplitVD")
+    RESULTS_FROM: ClassVar = "size_splits"
     FUSION_CLASS: ClassVar = FusionClass.DATA_MOVEMENT
     x = operand_def(TENSOR)
     size_splits = prop_def(INTS)

@@ -8,8 +8,9 @@ from typing import Any, cast
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from gedialect.dialects.ge.attrs import ANY
-from gedialect.dialects.ge.base import BOOL, INT, INTS, STR, STRS, Attrs, Results
+from gedialect.dialects.ge.base import BOOL, INT, INTS, STR, STRS, Attrs, Results, words
 from gedialect.dialects.ge.control import HostOp
+from gedialect.dialects.ge.given import check_words
 from gedialect.dialects.ge.numeric import np
 from gedialect.dialects.ge.shapes import mismatch
 from gedialect.errors import UnsupportedError
@@ -131,7 +132,7 @@ class TextNormalizeOp(HostOp):
 
     name = "ge.text_normalize"
     x = operand_def(ANY)
-    action = prop_def(STR)
+    action = prop_def(words("LOWER", "UPPER", "NONE"))
     case_sensitive = prop_def(BOOL)
     stopwords = prop_def(STRS)
     y = result_def(ANY)
@@ -141,8 +142,7 @@ class TextNormalizeOp(HostOp):
         x = _words(operands[0], "text_normalize")
         if x.ndim not in (1, 2) or (x.ndim == 2 and x.shape[0] != 1):
             raise mismatch(f"text_normalize takes a vector or one row, not shape {list(x.shape)}")
-        if attrs["action"] not in ("LOWER", "UPPER", "NONE"):
-            raise mismatch(f"case change {attrs['action']!r} is none of LOWER, UPPER, NONE")
+        check_words(TextNormalizeOp, attrs)
 
         def key(s: str) -> str:
             return s if attrs["case_sensitive"] else s.lower()

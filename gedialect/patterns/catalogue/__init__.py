@@ -65,7 +65,7 @@ def select(
             raise _unknown("topic", t, all_topics)
     for d in disable:
         if d not in taken and d not in all_topics:
-            raise _unknown("rule", d, list(taken))
+            raise _unknown("rule", d, [*taken, *all_topics])
     named = {find_rule(n, extra).name for n in rules}
     everything = not rules and not topic
     return tuple(
@@ -79,5 +79,5 @@ def select(
 
 def _unknown(kind: str, name: str, known: Sequence[str]) -> UsageError:
     close = get_close_matches(name, known, 3)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"{kind}s are listed by apply-rules' documentation"
+    hint = f"did you mean {' or '.join(close)}?" if close else f"docs/rules.md lists the {kind}s"
     return UsageError(f"no {kind} named {name}", code="GE1107", hint=hint)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gedialect.dialects.ge.layouts import channel_axis
+from gedialect.errors import GeError
 from gedialect.patterns.values import NoMatch, Value
 
 
@@ -35,13 +36,20 @@ def along_axis(c: Value, size: int, axis: int, rank: int) -> bool:
 
 def per_channel(c: Value, out: Value, attrs: Any) -> bool:
     """Whether ``c`` has one value for each channel of ``out`` (or one in all)."""
-    axis = channel_axis(attrs.data_format, out.rank)
+    axis = _channel_axis(out, attrs)
     return out.shape[axis] > 0 and along_axis(c, out.shape[axis], axis, out.rank)
 
 
 def channels(out: Value, attrs: Any) -> int:
     """Number of channels of ``out``."""
-    return out.shape[channel_axis(attrs.data_format, out.rank)]
+    return out.shape[_channel_axis(out, attrs)]
+
+
+def _channel_axis(out: Value, attrs: Any) -> int:
+    try:
+        return channel_axis(attrs.data_format, out.rank)
+    except GeError as error:  # the sum with something of a higher rank
+        raise NoMatch(error.message) from None
 
 
 def is_row(b: Value, out: Value) -> bool:

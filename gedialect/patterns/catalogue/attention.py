@@ -6,7 +6,7 @@ Exporters differ in where they scale, how they mask and how they move heads: eac
 
 from __future__ import annotations
 
-from gedialect.patterns import Value, attr, ge, number, one_of, optional, rule
+from gedialect.patterns import NoMatch, Value, attr, ge, number, one_of, optional, rule
 
 LAST = {"softmax over the last axis": lambda a: tuple(a) in ((-1,), (3,))}
 HEADS = {
@@ -37,6 +37,8 @@ def _scores(q, k, c, d, t):
 
 def factor(c: float | None, d: float | None) -> float:
     """The scale that ``_scores`` found."""
+    if d == 0:
+        raise NoMatch("the scores are divided by 0")
     return c if c is not None else 1.0 if d is None else 1.0 / d
 
 

@@ -115,16 +115,20 @@ def free_names(tree: ast.AST) -> tuple[str, ...]:
     return tuple(n for n in found if n not in SAFE)
 
 
-def function_of(tree: ast.expr) -> Callable[..., Any]:
-    """The expression as a function of the names it asks for; its text is kept as ``text``."""
+def function_of(tree: ast.expr, where: str | None = None) -> Callable[..., Any]:
+    """The expression as a function of the names it asks for; its text is kept as ``text``. Lines of ``tree`` are those
+    of the file of ``where``."""
     if (reason := refusal(tree)) is not None:
-        raise rule_error(reason)
+        hint = "an attribute is computed by an expression of captures: axes=[x.rank - 1]"
+        raise rule_error(reason, hint if "Lambda" in reason else None, where)
     names = free_names(tree)
     arguments = ast.arguments(
         posonlyargs=[], args=[ast.arg(arg=n) for n in names], kwonlyargs=[], kw_defaults=[], defaults=[]
     )
-    body = ast.fix_missing_locations(ast.Expression(ast.Lambda(args=arguments, body=tree)))
-    made = eval(compile(body, "<rule>", "eval"), dict(SAFE))
+    whole = ast.copy_location(ast.Lambda(args=arguments, body=tree), tree)
+    body = ast.fix_missing_locations(ast.Expression(whole))
+    file = "<rule>" if where is None else where.rpartition(":")[0]
+    made = eval(compile(body, file, "eval"), dict(SAFE))
     made.text = ast.unparse(tree)
     return made
 

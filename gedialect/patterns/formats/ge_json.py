@@ -16,7 +16,8 @@ from typing import Any, cast
 from gedialect.dialects.ge import op_classes
 from gedialect.dialects.ge.base import GeOp
 from gedialect.errors import GeError
-from gedialect.patterns.language import AttrCapture, Capture, Node, Pattern, at_place
+from gedialect.patterns.formats.json_lines import Array, Object, load
+from gedialect.patterns.language import AttrCapture, Capture, Node, Pattern, at_place, check_value
 from gedialect.patterns.rule import Rule, make_rule, mentioned
 
 Json = dict[str, Any]
@@ -26,39 +27,37 @@ MAX_NODES = 200
 def parse_json(text: str, file: str, topic: str, refused: list[GeError] | None = None) -> list[Rule]:
     """The rules of a text. GE1115 for a malformed file; a rule that cannot be said is a GE1116, which goes to
     ``refused`` if that is given. All at FILE:LINE."""
+
+    def malformed(what: str, line: int, hint: str | None = None) -> GeError:
+        return GeError(what, code="GE1115", where=f"{file}:{line}", hint=hint)
+
     try:
-        data = json.loads(text)
+        data = load(text, lambda key, line: malformed(f"{key} is there twice", line, "keep one of them"))
     except json.JSONDecodeError as error:
-        raise GeError(f"JSON: {error.msg}", code="GE1115", where=f"{file}:{error.lineno}") from None
-    if not isinstance(data, dict) or not isinstance(cast(Json, data).get("Rules"), list):
-        raise GeError("no list of Rules", code="GE1115", where=f"{file}:1", hint='it holds {"Rules": [...]}')
-    entries = cast("list[Any]", data["Rules"])
+        hint = "JSON has no comments and no comma before ] or }"
+        raise malformed(f"JSON: {error.msg}", error.lineno, hint) from None
+    if not isinstance(data, Object) or not isinstance(data.get("Rules"), Array):
+        raise malformed("no list of Rules", 1, 'it holds {"Rules": [...]}')
+    entries = cast(Array, data["Rules"])
     found: list[Rule] = []
-    names: set[str] = set()
-    start = 0
-    for i, entry in enumerate(entries):
-        name = cast(Json, entry).get("RuleName") if isinstance(entry, dict) else None
-        if not isinstance(name, str) or not name:
-            raise GeError(f"rule {i} has no RuleName", code="GE1115", where=f"{file}:{_line(text, start)}")
-        at = re.compile(r'"RuleName"\s*:\s*' + re.escape(json.dumps(name))).search(text, start)
-        start = at.end() if at is not None else start
-        line = _line(text, start)
+    names: dict[str, int] = {}
+    for i, (entry, line) in enumerate(zip(entries, entries.lines, strict=True)):
+        name = entry.get("RuleName") if isinstance(entry, Object) else None
+        if not isinstance(entry, Object) or not isinstance(name, str) or not name:
+            raise malformed(f"rule {i} has no RuleName", line, 'a rule is {"RuleName": "...", ...}')
+        line = entry.lines["RuleName"]
         if name in names:
-            raise GeError(f"two rules are named {name}", code="GE1115", where=f"{file}:{line}", hint="rename one")
-        names.add(name)
+            raise malformed(f"two rules are named {name}", line, f"rename one; the other is at line {names[name]}")
+        names[name] = line
         try:
-            found.append(_Reader(cast(Json, entry), name, file, line, topic).rule())
+            found.append(_Reader(entry, name, file, line, topic).rule())
         except GeError as error:
             if refused is None or error.code == "GE1115":
                 raise
             refused.append(error)
     if not entries:
-        raise GeError("the list of Rules is empty", code="GE1115", where=f"{file}:1")
+        raise malformed("the list of Rules is empty", 1)
     return found
-
-
-def _line(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1
 
 
 def class_of(ge_type: str) -> type[GeOp] | None:
@@ -68,7 +67,7 @@ def class_of(ge_type: str) -> type[GeOp] | None:
 
 
 class _Reader:
-    def __init__(self, entry: Json, name: str, file: str, line: int, topic: str):
+    def __init__(self, entry: Object, name: str, file: str, line: int, topic: str):
         self.entry = entry
         self.name = name
         self.file = file
@@ -78,29 +77,49 @@ class _Reader:
         self.params: dict[str, Any] = {}
         self.used: set[str] = {"out"}
 
-    def malformed(self, what: str) -> GeError:
-        return GeError(f"{self.name}: {what}", code="GE1115", where=self.place, hint="docs/patterns.md has the form")
+    def at(self, part: Object | None, key: str = "") -> str:
+        """The place of a key, of the object if it lacks the key, or of the rule."""
+        return self.place if part is None else f"{self.file}:{part.lines.get(key, part.line)}"
 
-    def refusal(self, what: str) -> GeError:
-        return GeError(f"{self.name}: {what}", code="GE1116", where=self.place, hint="write the rule in Python or text")
+    def malformed(self, what: str, part: Object | None = None, key: str = "", hint: str = "") -> GeError:
+        hint = hint or "docs/patterns.md has the form"
+        return GeError(f"{self.name}: {what}", code="GE1115", where=self.at(part, key), hint=hint)
+
+    def refusal(self, what: str, part: Object | None = None, key: str = "") -> GeError:
+        hint = "write the rule in Python or text"
+        return GeError(f"{self.name}: {what}", code="GE1116", where=self.at(part, key), hint=hint)
 
     # ------------------------------------------------------------ reading
-    def items(self, where: Json, key: str, fields: Sequence[str], *, needed: bool = True) -> list[Json]:
+    def items(self, where: Object, key: str, fields: Sequence[str], *, needed: bool = True) -> list[Object]:
+        """The entries of a list, objects with these fields; all but ``type``, ``value`` and ``expr`` are strings."""
         value = where.get(key)
         if value is None and not needed:
             return []
-        if not isinstance(value, list):
-            raise self.malformed(f"{key} is no list")
-        for item in cast("list[Any]", value):
-            if not isinstance(item, dict) or any(f not in item for f in fields):
-                raise self.malformed(f"an entry of {key} lacks {' or '.join(fields)}")
-        return cast("list[Json]", value)
+        if not isinstance(value, Array):
+            raise self.malformed(f"{key} is no list", where, key, f'write "{key}": [...]')
+        found: list[Object] = []
+        for item, line in zip(cast("list[Any]", value), value.lines, strict=True):
+            lacking = [f for f in fields if not isinstance(item, Object) or f not in item]
+            if not isinstance(item, Object) or lacking:
+                raise GeError(
+                    f"{self.name}: an entry of {key} lacks {' and '.join(lacking)}",
+                    code="GE1115",
+                    where=f"{self.file}:{line}",
+                    hint=f"an entry of {key} has {', '.join(fields)}",
+                )
+            for f in fields:
+                if f not in ("type", "value") and not isinstance(item[f], str):
+                    raise self.malformed(f"{f} of {key} is {json.dumps(item[f])}, not a string", item, f)
+            found.append(item)
+        return found
 
-    def graph(self, key: str) -> Json:
+    def graph(self, key: str) -> Object:
         value = self.entry.get(key)
-        if not isinstance(value, dict):
-            raise self.malformed(f"it has no {key}")
-        return cast(Json, value)
+        if not isinstance(value, Object):
+            what = f"{key} is no object" if key in self.entry else f"it has no {key}"
+            hint = 'write {"Nodes": [...], "Edges": [...]}'
+            raise self.malformed(what, self.entry, key if key in self.entry else "RuleName", hint)
+        return value
 
     def identifier(self, wanted: str) -> str:
         base = re.sub(r"\W", "_", wanted).lstrip("_") or "x"
@@ -121,7 +140,7 @@ class _Reader:
                 outer[str(item["name"])] = self.params[name] = Capture(name)
             outputs = [str(o["name"]) for o in self.items(self.entry, "OuterOutputs", ["name"])]
             if not outputs:
-                raise self.malformed("OuterOutputs is empty")
+                raise self.malformed("OuterOutputs is empty", self.entry, "OuterOutputs")
             old, new = self.nodes(origin), self.nodes(fusion)
             attrs = self.attributes(fusion, old, new)
             taken: dict[str, Json] = {}
@@ -146,57 +165,64 @@ class _Reader:
                 topic=self.topic,
             )
 
-    def nodes(self, graph: Json) -> dict[str, type[GeOp]]:
+    def nodes(self, graph: Object) -> dict[str, type[GeOp]]:
         found: dict[str, type[GeOp]] = {}
         entries = self.items(graph, "Nodes", ["name", "type"])
         if len(entries) > MAX_NODES:
             raise self.refusal(f"more than {MAX_NODES} nodes")
         for item in entries:
             types = item["type"]
-            types = cast("list[Any]", types) if isinstance(types, list) else [types]
+            if not isinstance(types, Array) or not all(isinstance(t, str) for t in types):
+                hint = f'write "type": [{json.dumps(types)}]' if isinstance(types, str) else 'write "type": ["Relu"]'
+                raise self.malformed(f"the type of node {item['name']} is no list of names", item, "type", hint)
             if len(types) != 1:
-                raise self.refusal(f"node {item['name']} has {len(types)} types; GE takes one")
-            cls = class_of(str(types[0]))
+                raise self.refusal(f"node {item['name']} has {len(types)} types; GE takes one", item, "type")
+            cls = class_of(types[0])
             if cls is None:
-                raise self.refusal(f"the ge dialect has no op for GE type {types[0]}")
-            if str(item["name"]) in found:
-                raise self.malformed(f"two nodes are named {item['name']}")
+                raise self.refusal(f"the ge dialect has no op for GE type {types[0]}", item, "type")
+            if item["name"] in found:
+                raise self.malformed(f"two nodes are named {item['name']}", item, "name")
             found[str(item["name"])] = cls
         return found
 
     # ------------------------------------------------------------ attributes
-    def attributes(self, graph: Json, old: dict[str, type[GeOp]], new: dict[str, type[GeOp]]) -> dict[str, Json]:
+    def attributes(self, graph: Object, old: dict[str, type[GeOp]], new: dict[str, type[GeOp]]) -> dict[str, Json]:
         """Attributes of new nodes; those taken from old nodes become captures there."""
         self.captured: dict[tuple[str, str], AttrCapture] = {}
         found: dict[str, Json] = {}
         for item in self.items(graph, "Attrs", ["attr", "value"], needed=False):
             if item.get("expr", "=") != "=":
-                raise self.refusal(f"the expression {item.get('expr')!r} of attribute {item['attr']}")
+                raise self.refusal(f"the expression {item.get('expr')!r} of attribute {item['attr']}", item, "expr")
             node, _, attr = str(item["attr"]).partition(".")
             if node not in new:
-                raise self.malformed(f"attribute {item['attr']} is of no new node")
-            self.known(new[node], attr)
+                raise self.malformed(
+                    f"attribute {item['attr']} is of no new node", item, "attr", f'write "attr": "NODE.{attr or node}"'
+                )
+            self.known(new[node], attr, item, "attr")
             value = item["value"]
             source, dot, key = value.partition(".") if isinstance(value, str) else ("", "", "")
             if dot and source in old:
-                self.known(old[source], key)
+                self.known(old[source], key, item, "value")
                 value = self.captured.get((source, key))
                 if value is None:
                     name = self.identifier(f"{source}_{key}")
                     value = self.captured[source, key] = self.params[name] = AttrCapture(name)
             elif isinstance(value, dict | type(None)):
-                raise self.malformed(f"the value of attribute {item['attr']}")
+                raise self.malformed(f"the value of attribute {item['attr']} is no value", item, "value")
+            else:
+                check_value(new[node], attr, value, self.at(item, "value"))
             found.setdefault(node, {})[attr] = value
         return found
 
-    def known(self, cls: type[GeOp], attr: str) -> None:
+    def known(self, cls: type[GeOp], attr: str, item: Object, key: str) -> None:
         if attr not in cls.attr_names():
-            raise self.refusal(f"{cls.name} has no attribute {attr}; it has: {', '.join(cls.attr_names()) or 'none'}")
+            known = ", ".join(cls.attr_names()) or "none"
+            raise self.refusal(f"{cls.name} has no attribute {attr}; it has: {known}", item, key)
 
     # ------------------------------------------------------------ edges
     def connect(
         self,
-        graph: Json,
+        graph: Object,
         classes: dict[str, type[GeOp]],
         outer: dict[str, Pattern],
         outputs: list[str],
@@ -204,24 +230,26 @@ class _Reader:
     ) -> tuple[Pattern, ...]:
         inputs: dict[str, dict[int, str]] = {n: {} for n in classes}
         leaving: dict[str, str] = {}
+        sources: dict[str, Object] = {}
         for edge in self.items(graph, "Edges", ["src", "dst"]):
             src, dst = str(edge["src"]), str(edge["dst"])
-            node, index = self.end(dst, classes)
+            sources.setdefault(src, edge)
+            node, index = self.end(dst, classes, edge, "dst")
             if node is None:
                 if dst.partition(":")[0] not in outputs:
-                    raise self.malformed(f"edge to {dst}, which is no node and no output")
+                    raise self.malformed(f"edge to {dst}, which is no node and no output", edge, "dst")
                 leaving[dst.partition(":")[0]] = src
             elif inputs[node].setdefault(index, src) != src:
-                raise self.malformed(f"two edges lead to {dst}")
+                raise self.malformed(f"two edges lead to {dst}", edge, "dst")
         made: dict[str, Node] = {}
         open_: set[str] = set()
 
         def value(end: str) -> Pattern:
             if end in outer:
                 return outer[end]
-            node, index = self.end(end, classes)
+            node, index = self.end(end, classes, sources.get(end), "src")
             if node is None:
-                raise self.malformed(f"edge from {end}, which is no node and no input")
+                raise self.malformed(f"edge from {end}, which is no node and no input", sources.get(end), "src")
             made_node = build(node)
             try:
                 return made_node[index]
@@ -251,13 +279,13 @@ class _Reader:
             raise self.refusal(f"node {unused[0]} leads to no output")
         return found
 
-    def end(self, text: str, classes: dict[str, type[GeOp]]) -> tuple[str | None, int]:
+    def end(self, text: str, classes: dict[str, type[GeOp]], edge: Object | None, key: str) -> tuple[str | None, int]:
         """Node and index of an end of an edge; None for outer names."""
         if text in classes:
             return text, 0
         node, colon, index = text.rpartition(":")
         if colon and node in classes:
             if not re.fullmatch(r"\d{1,4}", index):
-                raise self.malformed(f"{text} has no index")
+                raise self.malformed(f"{text} has no index", edge, key, "write NODE:0 for its first operand or result")
             return node, int(index)
         return None, 0

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import os
 import re
 import sys
 import traceback
+from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from types import ModuleType
 
+from gedialect import patterns
 from gedialect.errors import GeError, UsageError
+from gedialect.patterns.compiler import compile_variant
 from gedialect.patterns.language import at_place
 from gedialect.patterns.rule import Rule
 
@@ -35,6 +40,12 @@ def load_rules(path: str | os.PathLike[str], refused: list[GeError] | None = Non
         raise UsageError("unknown kind of rule file", code="GE1013", where=path, hint=f"known are {', '.join(KINDS)}")
     topic = re.sub(r"\W", "_", name.removesuffix(kind))
     text = _read(path)
+    found = _load(path, kind, topic, text, refused)
+    _check_forms(found)
+    return found
+
+
+def _load(path: str, kind: str, topic: str, text: str, refused: list[GeError] | None) -> tuple[Rule, ...]:
     if kind == ".py":
         return tuple(_python(path, topic, text))
     try:
@@ -42,7 +53,9 @@ def load_rules(path: str | os.PathLike[str], refused: list[GeError] | None = Non
             from gedialect.patterns.formats.text import parse_rules
 
             if not (rules := tuple(parse_rules(text, path, topic))):
-                raise GeError("the file defines no rule", code="GE1115", where=path, hint="docs/patterns.md shows how")
+                raise GeError(
+                    "the file defines no rule", code="GE1115", where=f"{path}:1", hint="docs/patterns.md shows how"
+                )
             return rules
         if kind == ".json":
             from gedialect.patterns.formats.ge_json import parse_json
@@ -53,6 +66,10 @@ def load_rules(path: str | os.PathLike[str], refused: list[GeError] | None = Non
         return tuple(parse_pdl(text, path, topic, refused))
     except RecursionError:
         raise GeError("the rule is nested too deeply", code="GE1115", where=path, hint="flatten the rule") from None
+
+
+def _no_rule(path: str) -> GeError:
+    return GeError("the file defines no rule", code="GE1115", where=f"{path}:1", hint="docs/patterns.md shows how")
 
 
 def _read(path: str) -> str:
@@ -98,9 +115,7 @@ def _python_rules(full: str, path: str, topic: str, text: str) -> tuple[Rule, ..
         steps = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
         line = steps[-1].lineno if steps else 1
         message = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
-        raise GeError(
-            message, code="GE1115", where=f"{path}:{line}", hint="the file has to run as a Python module"
-        ) from error
+        raise GeError(message, code="GE1115", where=f"{path}:{line}", hint=_advice(error)) from error
     finally:
         sys.path.remove(folder)
         sys.modules.pop(name, None)
@@ -110,8 +125,29 @@ def _python_rules(full: str, path: str, topic: str, text: str) -> tuple[Rule, ..
         parts: list[object] = list(m) if isinstance(m, list | tuple) else [m]  # pyright: ignore[reportUnknownArgumentType]
         found += [r for r in parts if isinstance(r, Rule) and r.file == path and r not in found]
     if not found:
-        raise GeError("the file defines no rule", code="GE1115", where=path, hint="docs/patterns.md shows how")
+        raise _no_rule(path)
     return tuple(found)
+
+
+def _advice(error: BaseException) -> str:
+    if isinstance(error, NameError):
+        from gedialect.dialects.ge import op_classes
+
+        if f"ge.{error.name}" in {c.name for c in op_classes()}:
+            return f"write ge.{error.name}"
+        if error.name in patterns.__all__:
+            return f"from gedialect.patterns import {error.name}"
+    if isinstance(error, TypeError) and "rule() got" in str(error):
+        options = [n for n in inspect.signature(patterns.rule).parameters if n != "function"]
+        return f"options of a rule are {', '.join(options)}"
+    return "the file has to run as a Python module"
+
+
+def _check_forms(rules: Sequence[Rule]) -> None:
+    """GE1105 for what shows only when a rule's matcher is made, such as outputs that nothing joins."""
+    for r in rules:
+        for v in r.variants:
+            compile_variant(r, v, Counter())
 
 
 @cache

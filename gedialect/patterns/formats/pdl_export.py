@@ -53,7 +53,10 @@ def dump_pdl(rules: Sequence[Rule]) -> str:
 
 
 def rule_to_pdl(rule: Rule) -> list[str]:
-    """One pattern for each form and operand order of a rule; GE1116 with the reason if PDL cannot say it."""
+    """One pattern for each form and operand order of a rule, or the pattern it was read from; GE1116 with the reason if
+    PDL cannot say it."""
+    if rule.pdl is not None:
+        return [rule.pdl]
     if rule.checks:
         raise _refusal(rule, f"the condition {rule.checks[0].name!r} is a function")
     found: list[str] = []

@@ -20,7 +20,7 @@ from gedialect.dialects.ge.base import GeOp
 from gedialect.errors import GeError
 from gedialect.ir.context import GeContext
 from gedialect.ir.parser import parse_with
-from gedialect.patterns.language import AttrCapture, Capture, Node, Pattern, at_place
+from gedialect.patterns.language import AttrCapture, Capture, Node, Pattern, at_place, check_value
 from gedialect.patterns.matching import has_segments
 from gedialect.patterns.rule import Check, Rule, make_rule
 from gedialect.patterns.values import Value
@@ -152,6 +152,7 @@ class _Reader:
                 benefit=self.op.benefit.value.data,
                 shared=True,
                 ordered=True,
+                pdl=pattern_text(self.op),
             )
         reached = {id(n) for v in made.variants for n in _nodes(v.before)}
         for op in matched:
@@ -231,6 +232,7 @@ class _Reader:
             if name not in cls.attr_names():
                 known = ", ".join(cls.attr_names()) or "none"
                 self.refuse(op, f"{cls.name} has no attribute {name}; it has: {known}")
+            check_value(cls, name, attrs[name], self.place(op))
         operands = [self.values[v] for v in op.operand_values]
         node = Node(cls, self.arguments(op, cls, operands, sizes), attrs, self.place(op))
         self.values[op.op] = node
@@ -292,6 +294,17 @@ def _nodes(roots: Sequence[Pattern]) -> Sequence[Node]:
     from gedialect.patterns.rule import nodes
 
     return list(nodes(roots))
+
+
+def pattern_text(op: pdl.PatternOp) -> str:
+    """The pattern as text."""
+    from io import StringIO
+
+    from xdsl.printer import Printer
+
+    out = StringIO()
+    Printer(out).print_op(op)
+    return out.getvalue()
 
 
 def _same_type(a: Value, b: Value) -> bool:

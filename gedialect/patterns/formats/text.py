@@ -39,6 +39,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import partial
 from typing import Any, cast
 
@@ -75,7 +76,7 @@ OPTIONS = "exact=, level=, benefit=, topic=, shared, ordered"
 
 @dataclass
 class Line:
-    """A line with those it goes on in."""
+    """A line with those it goes on in; ``text`` keeps their ends, so that lines in it count on from ``number``."""
 
     number: int
     indented: bool
@@ -94,7 +95,11 @@ class Scope:
     """Names of the rule that is being read."""
 
     params: dict[str, Any]
+    file: str = ""
     values: dict[str, Any] = field(default_factory=dict[str, Any])
+    lines: dict[str, int] = field(default_factory=dict[str, int])
+    """Where names were given."""
+    used: set[str] = field(default_factory=set[str])
     choices: dict[str, Choice] = field(default_factory=dict[str, Choice])
 
 
@@ -123,6 +128,7 @@ def syntax_error(message: str, where: str, hint: str | None = None) -> GeError:
 
 def _lines(text: str, file: str) -> Iterator[Line]:
     current: Line | None = None
+    last = 0
     depth = 0
     for number_, raw in enumerate(text.split("\n"), 1):
         stripped = _without_comment(raw).rstrip()
@@ -131,12 +137,13 @@ def _lines(text: str, file: str) -> Iterator[Line]:
             continue
         opens = _balance(body)
         if current is not None and (depth > 0 or body.startswith("=>") or current.text.endswith("=>")):
-            current.text += " " + body
+            current.text += "\n" * (number_ - last) + body
         else:
             if current is not None:
                 yield current
             current = Line(number_, stripped[0] in " \t", body)
             depth = 0
+        last = number_
         depth += opens
         if depth < 0:
             raise syntax_error("a bracket is closed that was not opened", f"{file}:{number_}")
@@ -187,7 +194,8 @@ def _rule(block: list[Line], file: str, topic: str) -> Rule:
     name, params_text, options_text = match.groups()
     params = _params(params_text, place)
     options = _options(options_text, place)
-    scope = Scope(params, {n: p for n, p in params.items() if isinstance(p, Pattern)})
+    scope = Scope(params, file, {n: p for n, p in params.items() if isinstance(p, Pattern)})
+    sides_at = head.number
     doc = ""
     sides: tuple[tuple[Pattern, ...], tuple[Pattern, ...]] | None = None
     checks: list[Check] = []
@@ -198,24 +206,39 @@ def _rule(block: list[Line], file: str, topic: str) -> Rule:
                 if i == 0 and line.text[0] in "\"'":
                     doc = str(ast.literal_eval(line.text))
                 elif line.text.startswith("where") and (found := WHERE.match(line.text)):
-                    label, condition = found.groups()
-                    tree = _expression(condition)
-                    checks.append(_check(tree, ast.literal_eval(label) if label else None))
+                    label = found[1]
+                    tree = _expression(found[2], line.number + _lines_before(line.text, found.start(2)))
+                    checks.append(_check(tree, ast.literal_eval(label) if label else None, where))
                 elif (arrow := _arrow(line.text)) >= 0:
                     if sides is not None:
                         raise syntax_error(f"rule {name} has two =>", where)
-                    left = _side(line.text[:arrow], scope)
-                    sides = (left, _side(line.text[arrow + 2 :], scope))
+                    left = _side(line.text[:arrow], scope, line.number)
+                    below = line.number + _lines_before(line.text, arrow + 2)
+                    sides = (left, _side(line.text[arrow + 2 :], scope, below))
+                    sides_at = line.number
                 elif found := ASSIGN.match(line.text):
-                    _assign([n.strip() for n in found[1].split(",")], _expression(found[2]), scope)
+                    below = line.number + _lines_before(line.text, found.start(2))
+                    tree = _expression(found[2], below)
+                    names = [n.strip() for n in found[1].split(",")]
+                    _assign(names, tree, scope)
+                    scope.lines.update((n, line.number) for n in names)
                 else:
-                    raise syntax_error("expected before => after, NAME = value or where condition", where)
+                    hint = (
+                        "write =>, not ->" if "->" in line.text else "what stands before => is what a graph looks like"
+                    )
+                    raise syntax_error("expected before => after, NAME = value or where condition", where, hint)
             except SyntaxError as error:
-                raise syntax_error(f"this does not parse: {error.msg}", where) from None
+                at = line.number + max((error.lineno or 1) - 1, 0) if "\n" in line.text else line.number
+                hint = 'write where "what must hold": condition' if line.text.startswith("where") else None
+                raise syntax_error(f"this does not parse: {error.msg}", f"{file}:{at}", hint) from None
             except (TypeError, ValueError, RecursionError, MemoryError) as error:
                 raise syntax_error(f"this does not parse: {error}", where) from None
     if sides is None:
         raise syntax_error(f"rule {name} has no =>", place)
+    asked = {*scope.used, *(p for c in checks for p in c.params)}
+    for n, at in scope.lines.items():
+        if n not in asked:
+            raise rule_error(f"the name {n} is not used", "use it, or take the line away", f"{file}:{at}")
     with at_place(place):
         return make_rule(
             name=name,
@@ -226,6 +249,7 @@ def _rule(block: list[Line], file: str, topic: str) -> Rule:
             checks=tuple(checks),
             file=file,
             line=head.number,
+            sides_at=f"{file}:{sides_at}",
             **cast("dict[str, Any]", {"topic": topic, **options}),
         )
 
@@ -273,22 +297,30 @@ def _arrow(text: str) -> int:
     return at
 
 
-def _expression(text: str) -> ast.expr:
+def _lines_before(text: str, position: int) -> int:
+    return text.count("\n", 0, position)
+
+
+def _expression(text: str, line: int) -> ast.expr:
+    """An expression whose first line is ``line`` of the file."""
+    line += _lines_before(text, len(text) - len(text.lstrip()))
     if (
         max((text[: i + 1].count("(") - text[: i + 1].count(")") for i in range(0, len(text), 8)), default=0)
         > MAX_DEPTH
     ):
         raise SyntaxError("brackets are nested too deeply")
-    return ast.parse(text.strip(), mode="eval").body
+    tree = ast.parse(text.strip(), mode="eval").body
+    ast.increment_lineno(tree, line - 1)
+    return tree
 
 
-def _check(tree: ast.expr, label: str | None) -> Check:
-    function = function_of(tree)
-    return Check(label or ast.unparse(tree), function, parameters(function))
+def _check(tree: ast.expr, label: str | None, where: str) -> Check:
+    function = function_of(tree, where)
+    return Check(label or ast.unparse(tree), function, parameters(function), where)
 
 
-def _side(text: str, scope: Scope) -> tuple[Pattern, ...]:
-    tree = _expression(text)
+def _side(text: str, scope: Scope, line: int) -> tuple[Pattern, ...]:
+    tree = _expression(text, line)
     parts = tree.elts if isinstance(tree, ast.Tuple) else [tree]
     return tuple(_some(_pattern(p, scope)) for p in parts)
 
@@ -333,12 +365,18 @@ def _is_constant(tree: ast.expr) -> bool:
 
 
 def _pattern(tree: ast.expr, scope: Scope) -> Pattern | None:
+    with at_place(f"{scope.file}:{tree.lineno}"):
+        return _pattern_here(tree, scope)
+
+
+def _pattern_here(tree: ast.expr, scope: Scope) -> Pattern | None:
     if _is_constant(tree):
         return as_pattern(constant_of(tree))
     match tree:
         case ast.Name():
             if tree.id not in scope.values:
                 raise rule_error(f"{tree.id} is no parameter and no name", _hint(tree.id, scope))
+            scope.used.add(tree.id)
             return scope.values[tree.id]
         case ast.Constant():
             if isinstance(tree.value, str | bytes | complex) or tree.value is ...:
@@ -351,7 +389,7 @@ def _pattern(tree: ast.expr, scope: Scope) -> Pattern | None:
         case ast.UnaryOp(op=ast.USub()):
             return ge.neg(_pattern(tree.operand, scope))
         case ast.Set() if len(tree.elts) == 1:
-            return Computed(function_of(tree.elts[0]))
+            return Computed(_function(tree.elts[0], scope))
         case ast.Subscript(slice=ast.Constant(value=int() as index)):
             node = _pattern(tree.value, scope)
             if not isinstance(node, Node):
@@ -360,7 +398,22 @@ def _pattern(tree: ast.expr, scope: Scope) -> Pattern | None:
         case ast.Call(func=ast.Name()):
             return _call(tree, scope)
         case _:
-            raise rule_error(f"{ast.unparse(tree)} is no pattern")
+            raise rule_error(f"{ast.unparse(tree)} is no pattern", _advice(tree))
+
+
+def _advice(tree: ast.expr) -> str:
+    """How to write what somebody wrote as in Python."""
+    match tree:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="ge"))):
+            return f"ops are written without ge: {ast.unparse(tree).replace('ge.', '')}"
+        case ast.BinOp():
+            return "operators are + - * / **; other ops go by name, as matmul(x, w)"
+        case ast.Compare():
+            return "comparisons are ops too, as greater(x, 0); conditions begin with where"
+        case ast.List() | ast.Tuple() | ast.Dict():
+            return "an operand is a value, a number or None; attributes have names, as axes=[0]"
+        case _:
+            return "a pattern is made of parameters, numbers, ops and | between alternatives"
 
 
 def _result(node: Node, index: int) -> Pattern:
@@ -371,9 +424,18 @@ def _result(node: Node, index: int) -> Pattern:
 
 
 def _hint(name: str, scope: Scope) -> str | None:
-    if isinstance(scope.params.get(name), AttrCapture | RestCapture):
-        return "it stands for attributes"
+    own = scope.params.get(name)
+    if isinstance(own, AttrCapture | RestCapture):
+        return f"it stands for {'an attribute: NAME=' if isinstance(own, AttrCapture) else 'attributes: **'}{name}"
+    if close := get_close_matches(name, [*scope.params, *scope.values], 1):
+        return f"did you mean {close[0]}?"
     return f"parameters are {', '.join(scope.params)}" if scope.params else None
+
+
+def _function(tree: ast.expr, scope: Scope) -> Callable[..., Any]:
+    function = function_of(tree, f"{scope.file}:{tree.lineno}")
+    scope.used.update(parameters(function))
+    return function
 
 
 def _alternatives(tree: ast.expr) -> list[ast.expr]:
@@ -386,22 +448,28 @@ def _call(tree: ast.Call, scope: Scope) -> Pattern | None:
     name = cast(ast.Name, tree.func).id
     match name:
         case "any_order":
-            op, *terms = tree.args
+            op = tree.args[0] if tree.args else None
             if not isinstance(op, ast.Name):
-                raise rule_error("any_order begins with the name of an op")
-            return any_order(getattr(ge, op.id), *(_pattern(t, scope) for t in terms))
+                raise rule_error("any_order begins with the name of an op", "any_order(mul, a, b, c)")
+            return any_order(getattr(ge, op.id), *(_pattern(t, scope) for t in tree.args[1:]))
         case "choice":
-            key, *terms = tree.args
+            key = tree.args[0] if tree.args else None
             if not isinstance(key, ast.Name):
-                raise rule_error("choice begins with a name")
+                raise rule_error("choice begins with a name", "choice(act, relu(x), sigmoid(x))")
             choice = scope.choices.setdefault(key.id, Choice(key.id))
-            return OneOf([_pattern(t, scope) for t in terms], choice)
+            return OneOf([_pattern(t, scope) for t in tree.args[1:]], choice)
         case "optional":
+            if len(tree.args) not in (1, 2):
+                raise rule_error(f"optional takes one or two values, not {len(tree.args)}", "optional(x * s, x)")
             return optional(*(_pattern(t, scope) for t in tree.args))
         case "given":
+            if len(tree.args) != 3:
+                raise rule_error(f"given takes three values, not {len(tree.args)}", "given(b, with_b, without_b)")
             first, then, otherwise = (_pattern(t, scope) for t in tree.args)
             return given(_some(first), then, otherwise)
         case "number":
+            if not tree.args:
+                raise rule_error("number needs a value", "number(1.702, tol=1e-3)")
             return number(
                 *(constant_of(a) for a in tree.args), **{str(k.arg): constant_of(k.value) for k in tree.keywords}
             )
@@ -434,8 +502,8 @@ def _node(name: str, tree: ast.Call, scope: Scope) -> Pattern:
 def _attribute(tree: ast.expr, scope: Scope) -> Any:
     if isinstance(tree, ast.Name) and tree.id in scope.params:
         own = scope.params[tree.id]
-        return own if isinstance(own, AttrCapture | Capture) else function_of(tree)
+        return own if isinstance(own, AttrCapture | Capture) else _function(tree, scope)
     if not free_names(tree):
         value = constant_of(tree)
         return value.name if hasattr(value, "ge_proto") else value
-    return function_of(tree)
+    return _function(tree, scope)

@@ -22,7 +22,7 @@
 // UNKNOWN: Inputs/unknown_op.py:6: error GE1105: the ge dialect has no op abbs; did you mean abs
 // CRASH: Inputs/crash.py:4: error GE1115: RuntimeError: no rules today
 // SYNTAX: Inputs/syntax.py:3: error GE1115: Python: invalid syntax
-// UNBOUND: Inputs/unbound.rules:5: error GE1105: y is no parameter and no name
+// UNBOUND: Inputs/unbound.rules:6: error GE1105: y is no parameter and no name
 // BROKEN: Inputs/broken.json:3: error GE1115: {{JSON}}:
 // NATIVE: Inputs/native.pdl.mlir:4: error GE1116: native: pdl.apply_native_constraint: native constraints are C++
 // NONE: Inputs/none.rules: error GE1002: cannot read
@@ -51,7 +51,7 @@ func.func @main(%x: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x1xf32>, tenso
   // STRICT:      %q = ge.square(%x)
   // STRICT:      %s = ge.mul
   // STRICT-NEXT: %t = ge.mul
-  // REFUSED:     mine.json:20: warning GE1116: Elsewhere: the ge dialect has no op for GE type ScaledSquareSum
+  // REFUSED:     mine.json:28: warning GE1116: Elsewhere: the ge dialect has no op for GE type ScaledSquareSum
   // GEJSON:      %n = ge.neg
   // GEJSON-NEXT:   %u = ge.reduce_sum_square(%n) {axes = [1], keep_dims = true}
   %n = ge.neg(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>

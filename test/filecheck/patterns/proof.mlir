@@ -14,4 +14,11 @@
 // WRONG: becomes
 // WRONG: ge.relu
 // WRONG: 1 of 2 rules hold
-// BAD: unbound.rules:5: error GE1105
+// BAD: unbound.rules:6: error GE1105
+
+// A function that fails makes the rule wrong; the others are proved all the same.
+// RUN: not ge-opt --verify-rules %S/Inputs/failing.py --instances 40 2>&1 | filecheck %s --check-prefix=FAILING
+// FAILING: WRONG reciprocal
+// FAILING-NEXT: failing.py:6: error GE1105: a function of reciprocal failed at {{.*}}IndexError
+// FAILING-NEXT: ok    relu_relu_again
+// FAILING-NEXT: 1 of 2 rules hold

@@ -108,6 +108,8 @@ def test_report_says_what_where_and_how_much():
     assert gelu["saved_bytes"] == 4 * 2 * 16 * 128 * 4  # four values of f32, each written and read once
     (mixed,) = [k for k in found["kernels"] if k["label"] == "matmul_gelu"]
     assert mixed["saved_kernels"] == 1 and mixed["saved_bytes"] == 2 * 16 * 128 * 4
+    assert all(entry["before"] or entry["after"] for entry in found["rules"])
+    assert all(len(k["ops"]) > 1 for k in found["kernels"])
     entries = [*found["rules"], *found["kernels"]]
     assert found["total"]["saved_bytes"] == sum(e["saved_bytes"] for e in entries)
 
@@ -115,6 +117,7 @@ def test_report_says_what_where_and_how_much():
 def test_report_says_where_a_kernel_was_cut():
     found = report(max_fusion_ops=1, disable=("RequantFusionPass",))
     assert {"max_fusion_ops=1"} == {c["cut"] for c in found["cuts"]}
+    assert not found["kernels"]  # none has two ops
     assert found["switches"]["without_counterpart"] == ["RequantFusionPass"]
     assert not report()["cuts"]
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
@@ -383,3 +386,69 @@ def test_linear_time():
         rules.apply(chain(length))
         tried.append(rules.stats["relu_relu"].tried)
     assert tried[1] <= 11 * tried[0]
+
+
+def test_statistics_say_why_each_root_was_rejected():
+    """One reason for each root: the one its forms come furthest with, whatever it is."""
+
+    @rule(exact="tolerance")
+    def halved(x):
+        return ge.relu(ge.mul(x, 0.5)), x
+
+    @rule(exact="tolerance")
+    def biased(x, w, b):
+        return ge.relu(ge.matmul(x, w, b, transpose_x1=False, transpose_x2=False)), x
+
+    t = "tensor<2x2xf32>"
+    module = Parser(
+        GeContext(),
+        f"""func.func @main(%x: {t}) -> ({t}, {t}, {t}, {t}, {t}) {{
+      %half = ge.constant #ge.splat<0.5> : tensor<f32>
+      %third = ge.constant #ge.splat<0.3> : tensor<f32>
+      %a = ge.mul(%x, %half) : ({t}, tensor<f32>) -> {t}
+      %ra = ge.relu(%a) : ({t}) -> {t}
+      %b = ge.mul(%x, %third) : ({t}, tensor<f32>) -> {t}
+      %rb = ge.relu(%b) : ({t}) -> {t}
+      %m = ge.matmul(%x, %x) {{transpose_x1 = false, transpose_x2 = false}} : ({t}, {t}) -> {t}
+      %rm = ge.relu(%m) : ({t}) -> {t}
+      %n = ge.relu(%x) : ({t}) -> {t}
+      func.return %a, %ra, %rb, %rm, %n : {t}, {t}, {t}, {t}, {t}
+    }}""",
+    ).parse_module()
+    rules = RuleSet([halved, biased], timed=True)
+    rules.apply(module)
+    assert rules.stats["halved"].rejected == {
+        "ge.mul has other users": 1,
+        "no constant 0.5": 1,
+        "operand is no ge.mul": 2,
+    }
+    assert rules.stats["biased"].rejected == {"ge.matmul has no 3 operands": 1, "operand is no ge.matmul": 3}
+    assert all(s.tried == sum(s.rejected.values()) + s.matched == 4 for s in rules.stats.values())
+
+
+def test_no_rule_pays_for_loading_numpy():
+    """In a process of its own: the first rule that reads a constant would."""
+    code = """if True:
+        import sys
+        from xdsl.parser import Parser
+        from gedialect.ir.context import GeContext
+        from gedialect.patterns import RuleSet, ge, rule
+
+        @rule(exact="value")
+        def add_zero(x):
+            return ge.add(x, 0), x
+
+        module = Parser(GeContext(), '''func.func @main(%x: tensor<2xf16>) -> tensor<2xf16> {
+          %zero = ge.constant dense<0.0> : tensor<2xf16>
+          %a = ge.add(%zero, %x) : (tensor<2xf16>, tensor<2xf16>) -> tensor<2xf16>
+          func.return %a : tensor<2xf16>
+        }''').parse_module()
+        assert "numpy" not in sys.modules
+        rules = RuleSet([add_zero], timed=True)
+        assert "numpy" in sys.modules
+        loaded = set(sys.modules)
+        assert rules.apply(module).changed
+        print([n for n in set(sys.modules) - loaded if n.startswith(("numpy", "gedialect.ir"))])
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
@@ -85,13 +86,28 @@ def test_results_used_elsewhere_block():
     assert not RuleSet([split_concat]).apply(module).changed
 
 
-def test_too_few_names_for_results_is_a_mistake_of_the_rule():
-    with pytest.raises(GeError, match="GE1105"):
+def test_results_are_unpacked_where_their_number_is_stated():
+    @rule(exact="bits")
+    def halves(x):
+        a, b = ge.split(x, size_splits=[1, 1], split_dim=0)
+        return ge.concat(a, b, concat_dim=0), x
+
+    text = (
+        f"%a, %b = ge.split(%x) {{size_splits = [1, 1], split_dim = 0}} : ({T}) -> (tensor<1x2xf32>, tensor<1x2xf32>)\n"
+    )
+    text += (
+        f"%c = ge.concat(%a, %b) {{concat_dim = 0}} : (tensor<1x2xf32>, tensor<1x2xf32>) -> {T}\nfunc.return %c : {T}"
+    )
+    assert RuleSet([halves]).apply(graph(text)).changed
+    with pytest.raises(GeError, match=r"GE1105: r: not enough values.*parts = ge\.split") as caught:
 
         @rule()
-        def r(x):
-            a, _ = ge.split(x, size_splits=[1, 1], split_dim=0)
+        def r(x, n: attr):
+            a, _ = ge.split(x, size_splits=n, split_dim=0)
             return a, x
+
+    lines = Path(__file__).read_text(encoding="utf-8").split("\n")
+    assert "size_splits=n, split_dim=0" in lines[int(str(caught.value.where).rpartition(":")[2]) - 1]
 
 
 # ---------------------------------------------------------------- order, regions
@@ -117,7 +133,7 @@ def test_mistake_in_a_condition_is_at_its_line():
     with pytest.raises(GeError) as caught:
         RuleSet([r]).apply(module)
     assert caught.value.code == "GE1105"
-    assert "AttributeError" in str(caught.value) and "a function of r failed" in str(caught.value)
+    assert "AttributeError" in str(caught.value) and "the condition 'rank' of r failed" in str(caught.value)
     assert caught.value.where is not None and caught.value.where.startswith(f"{__file__}:")
 
 

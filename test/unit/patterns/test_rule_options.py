@@ -10,6 +10,7 @@ import pytest
 from gedialect import api
 from gedialect.cli.ge_compile import main as ge_compile
 from gedialect.cli.ge_opt import main as ge_opt
+from gedialect.errors import UsageError
 from gedialect.patterns import ge, rule
 
 TEXT = """func.func @main(%x: tensor<2x4xf32> {ge.name = "x"}) -> (tensor<2x4xf32> {ge.name = "y"}) {
@@ -65,5 +66,21 @@ def test_reproducer_names_the_files(folder: Path, capsys: pytest.CaptureFixture[
     )
     repro = folder / "repro.mlir"
     assert ge_opt([str(folder / "m.mlir"), "--rules", str(folder / "late.py"), "--reproducer", str(repro)]) == 1
-    assert f"{folder / 'late.py'}:2: error GE1105: a function of late failed" in capsys.readouterr().err
+    assert f"{folder / 'late.py'}:2: error GE1105: a condition of late failed" in capsys.readouterr().err
     assert f"--rules {folder / 'late.py'}" in repro.read_text().split("\n")[0]
+
+
+def test_a_wrong_name_is_no_fault_of_the_model(folder: Path, capsys: pytest.CaptureFixture[str]):
+    out = folder / "o.om"
+    assert (
+        ge_compile([str(folder / "m.mlir"), "-o", str(out), "--disable", "abs_aps", "--rules", str(folder / "r.rules")])
+        == 2
+    )
+    assert capsys.readouterr().err.startswith(
+        "ge-compile: error GE1107: no pass, rule, topic or kernel is named abs_aps"
+    )
+    with pytest.raises(UsageError, match="did you mean the rule abs_abs"):
+        api.compile(str(folder / "m.mlir"), disable=["abs_aps"], rules=[folder / "r.rules"])
+    assert not out.exists()
+    assert ge_opt([str(folder / "m.mlir"), "-p", "apply-rules{rules=gelu_er}"]) == 2
+    assert capsys.readouterr().err.startswith("ge-opt: error GE1107: no rule named gelu_er")

@@ -169,7 +169,7 @@ def transposes_of_order_three(x, p: attr):
     return ge.transpose(ge.transpose(x, perm=p), perm=p), x
 
 
-@rule(exact="bits")
+@rule(exact="bits", where={"not zero": lambda c: c != 0})
 def divide_by_multiplying(x, c: number):
     return x / c, x * (lambda c: 1.0 / c)
 

@@ -17,7 +17,7 @@ func.func @conv_result(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) {
 // -----
 
 func.func @format(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) {
-  // expected-error @+1 {{data_format CHWN is not one of}}
+  // expected-error @+1 {{"CHWN" is not one of NCHW, }}
   %y = ge.conv2d(%x, %w) {strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], groups = 1, data_format = "CHWN"} : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
   func.return
 }
@@ -129,7 +129,7 @@ func.func @results(%x: tensor<2x3xf32>) {
 // -----
 
 func.func @mode(%x: tensor<2x3xf32>) {
-  // expected-error @+1 {{mode = "mirror" is not one of constant, reflect, edge, wrap}}
+  // expected-error @+1 {{"mirror" is not one of constant, reflect, edge, wrap}}
   %a = ge.pad(%x) {paddings = [0, 0, 0, 0], mode = "mirror"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return
 }
@@ -163,5 +163,13 @@ func.func @scales(%x: tensor<4x5xf32>, %s: tensor<3xf32>) {
 func.func @unknown(%x: tensor<4x5xf32>) {
   // expected-error @+1 {{ge.tile has no attribute repeats (it has: multiples)}}
   %a = ge.tile(%x) {repeats = [1, 2]} : (tensor<4x5xf32>) -> tensor<4x10xf32>
+  func.return
+}
+
+// -----
+
+func.func @fuse_flag(%x: tensor<4x5xf32>) {
+  // expected-error @+1 {{fuse_flag is true or false, not "no"}}
+  %a = ge.relu(%x) attributes {fuse_flag = "no"} : (tensor<4x5xf32>) -> tensor<4x5xf32>
   func.return
 }

@@ -105,7 +105,7 @@ func.func @both(%a: tensor<2x3xf32>, %k: tensor<i64>) {
 // -----
 
 func.func @form(%a: tensor<2x3xf32>) {
-  // expected-error @+1 {{approximate of ge.gelu is "none" or "tanh", not "fast"}}
+  // expected-error @+1 {{"fast" is not one of none, tanh}}
   %0 = ge.gelu(%a) {approximate = "fast"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return
 }
