@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from math import copysign
+
 from gedialect.patterns import Value, any_op, attr, ge, number, one_of, rule
 from gedialect.patterns.catalogue._shapes import known_shape
 
@@ -179,7 +181,15 @@ def piece(x: Value, y: Value, c: int, found):
     return [found[2]]
 
 
-@rule(exact="bits", where={"pads by the same number": lambda v, w: v == w or (v is None and w is None)})
+@rule(
+    exact="bits",
+    where={
+        "pads by the same number": lambda v, w: (
+            (v is None and w is None) or (v == w and copysign(1, v) == copysign(1, w))
+        ),
+        "cuts pads at most": lambda p, q: all(a >= 0 and a + b >= 0 for a, b in zip(p, q, strict=True)),
+    },
+)
 def pad_pad(x, v: number, w: number, p: attr, q: attr):
     """Two pads by one value are one."""
 
@@ -192,10 +202,20 @@ def pad_pad(x, v: number, w: number, p: attr, q: attr):
     )
 
 
-@rule(exact="bits", where={"nothing overflows": lambda s: 2.0**-12 <= s <= 2.0**8})
+SIGNIFICAND = {"bf16": 8, "f16": 11, "f32": 24, "f64": 24}
+"""Bits of a product of ``dequantize``, which computes in f32."""
+
+
+@rule(
+    exact="bits",
+    where={
+        "nothing overflows": lambda s: 2.0**-12 <= s <= 2.0**8,
+        "products are off by less than half a step": lambda x, real: x.dtype.bits <= SIGNIFICAND[real.dtype.name] - 2,
+    },
+)
 def quantize_dequantize_quantize(x, s: number, z, a: attr):
     """Quantising what was dequantised with one positive scale gives it back."""
-    return ge.quantize(ge.dequantize(x, s, z, axis=a), s, z, axis=a), x
+    return ge.quantize(ge.dequantize(x, s, z, axis=a).named("real"), s, z, axis=a), x
 
 
 @rule(
