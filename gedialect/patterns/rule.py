@@ -84,7 +84,8 @@ class Rule:
     """Operands match in the order written only, also of commutative ops."""
     samples: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Hints for the proof, by capture: an attribute or number as function of a random generator, the shape of a value
-    as function of the shapes so far (name -> shape); ``dtypes``: names of element types."""
+    as function of the shapes so far (name -> shape); ``dtypes``: names of element types; ``infinite``: False for a rule
+    that promises nothing about infinities."""
 
     @property
     def where(self) -> str:

@@ -325,8 +325,10 @@ def _slice(s: Sampler, cls: type[GeOp], known: list[Known], fixed: Attributes) -
     for axis, step in zip(axes, steps, strict=True):
         n = x.shape[axis]
         low, high = sorted(int(v) for v in s.rng.integers(0, n + 1, 2))
-        beyond = s.pick([n + 1, 2**62])
-        low, high = s.pick([(low, high), (low, high), (0, n), (low - n - 1, high - n - 1 or -1), *[(low, beyond)] * 2])
+        if low == high < n and s.chance(0.8):  # seldom empty
+            high += 1
+        part, beyond = (low, high), (low, s.pick([n + 1, 2**62]))
+        low, high = s.pick([part, part, part, (0, n), (low - n - 1, high - n - 1 or -1), beyond, beyond])
         if step < 0:
             low, high = (high - 1 if high > 0 else high), (low - 1 if low > 0 else -(2**62))
         begin.append(low)

@@ -25,6 +25,8 @@ Attributes: TypeAlias = "dict[str, Any]"
 
 DTYPES = ("f64", "f64", "f32", "f32", "f16", "bf16", "i32", "i64", "i8", "ui8", "i1")
 """Element types rules are tried with, those named twice more often; what the ops of a form refuse falls away."""
+ROUNDED = ("f64", "f64", "f32", "f32", "f16", "bf16", "i32", "i8")
+"""The same for rules that hold within rounding: of integers the less, since they have none."""
 
 
 class Sampler:

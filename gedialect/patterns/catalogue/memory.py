@@ -225,7 +225,6 @@ def quantize_dequantize_quantize(x, s: number, z, a: attr):
         "static": lambda x: x.is_static,
         "in range": lambda x, i, a: i < x.shape[a % x.rank],
     },
-    samples={"i": lambda rng: 0},
 )
 def gather_one(x, i: number, a: attr, n: attr):
     """A gather of one known index is a slice: the first token of a sequence."""
