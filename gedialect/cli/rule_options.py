@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -83,7 +84,11 @@ def alone(rules: Sequence[Rule]) -> str:
 def without_model(args: argparse.Namespace) -> int | None:
     """Do what the options ask for about rules alone; None if they ask for nothing of the kind."""
     if args.verify_rules is not None:
-        return verify(chosen([*args.rules, *([args.verify_rules] if args.verify_rules else [])]), args.instances)
+        paths = [*args.rules, *([args.verify_rules] if args.verify_rules else [])]
+        rules = chosen(paths)
+        if paths:
+            check_names(rules)
+        return verify(rules, args.instances)
     if args.dump_pdl:
         from gedialect.patterns.formats.pdl_export import dump_pdl
 
@@ -103,6 +108,16 @@ def chosen(paths: Sequence[str]) -> tuple[Rule, ...]:
     from gedialect.patterns.formats import entry_point_rules
 
     return select(level=9, extra=entry_point_rules())
+
+
+def check_names(loaded: Sequence[Rule]) -> None:
+    """GE1105 if a name is taken, as when the rules run; a file of the catalogue or of a package may be its own."""
+    from gedialect.patterns.catalogue import all_rules, select
+    from gedialect.patterns.formats import entry_point_rules
+
+    places = {(r.name, os.path.realpath(r.file), r.line) for r in (*all_rules(), *entry_point_rules())}
+    others = [r for r in loaded if (r.name, os.path.realpath(r.file), r.line) not in places]
+    select(extra=(*entry_point_rules(), *others))
 
 
 def dump_text(rules: Sequence[Rule]) -> str:

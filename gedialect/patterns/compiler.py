@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 
 from gedialect.dialects.ge.base import to_attr
 from gedialect.dialects.ge.constant import ConstantOp
+from gedialect.dialects.ge.elementwise import SelectOp
 from gedialect.ir.spec import spec_of
 from gedialect.patterns.attributes import is_optional
 from gedialect.patterns.language import (
@@ -137,10 +138,12 @@ class _Generator(Matching):
         self.emit(f"{props} = {{{', '.join(entries)}}}")
         if optional:
             self.emit(f"{props} = {{k: v for k, v in {props}.items() if v is not None}}")
-        like = next(
-            (a for a in node.args if a is not None and not isinstance(a, Number | Computed | ManyCapture | AllResults)),
-            None,
-        )
+        beside = [
+            a for a in node.args if a is not None and not isinstance(a, Number | Computed | ManyCapture | AllResults)
+        ]
+        if node.cls is SelectOp and len(beside) > 1 and beside[0] is node.args[0]:
+            beside = beside[1:]  # the condition says nothing about the type of a number
+        like = beside[0] if beside else None
         for a in node.args:
             if isinstance(a, Number | Computed) and id(a) not in specs:
                 self.plan_constant(a, like, specs)

@@ -94,7 +94,8 @@ class Rule:
     """Operands match in the order written only, also of commutative ops."""
     samples: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Hints for the proof, by capture: an attribute or number as function of a random generator, the shape of a value
-    as function of the shapes so far (name -> shape); ``dtypes``: names of element types."""
+    as function of the shapes so far (name -> shape), and of a random generator if it takes two; ``dtypes``: names of
+    element types; ``infinite``: False for a rule that promises nothing about infinities."""
     sides_at: str | None = None
     """Where the two sides are written, if that is known."""
     code: CodeType | None = None

@@ -205,11 +205,14 @@ def number_is(value: SSAValue, want: float, tol: float | None) -> bool:
         return False
     if got == want:
         return True
-    if tol is None:
-        if is_short(want):
-            return False
-        tol = max(1e-5, _EPS.get(spec_of(value.type).dtype.name, 0.0))
-    return abs(float(got) - float(want)) <= tol * abs(want)
+    return abs(float(got) - float(want)) <= tolerance(want, tol, spec_of(value.type).dtype) * abs(want)
+
+
+def tolerance(want: float, tol: float | None, dtype: DType) -> float:
+    """What part of itself a constant of type ``dtype`` may differ from ``want`` by; ``tol`` as the rule gives it."""
+    if tol is not None:
+        return tol
+    return 0.0 if is_short(want) else max(1e-5, _EPS.get(dtype.name, 0.0))
 
 
 _EPS = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7, "f64": 2.0**-52}

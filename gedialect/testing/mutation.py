@@ -1,18 +1,26 @@
 """Rules broken on purpose, one detail at a time: does the proof notice?
 
 A mutant changes a constant, an attribute (axis, flag, permutation, epsilon, also computed ones) or the operand order of
-an op that is not commutative, on either side. A mutant is caught if ``check_rule`` finds a counterexample, or if it
-never rewrites anything (its types no longer agree, or it can no longer be defined).
+an op that is not commutative, on either side. A mutant is caught if ``check_rule`` finds a counterexample, or if the
+forms it changes never rewrite anything (their types no longer agree, or it can no longer be defined). One whose
+operands may be exchanged after all, since the op expands to the same graph of commutative ops, is no mutant.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from gedialect.errors import GeError
+import numpy as np
+from xdsl.ir import Block, SSAValue
+
+from gedialect.dialects.ge.base import Attrs, GeOp, OperandGroup
+from gedialect.dialects.ge.builder import GeBuilder
+from gedialect.errors import GeError, UnsupportedError
+from gedialect.ir.dtypes import F32
+from gedialect.patterns.engine import RuleSet
 from gedialect.patterns.language import (
     REST,
     AllResults,
@@ -26,35 +34,41 @@ from gedialect.patterns.language import (
     ResultOf,
 )
 from gedialect.patterns.matching import is_commutative
-from gedialect.patterns.rule import Rule, make_rule, parameters
-from gedialect.testing.proof import check_rule
+from gedialect.patterns.rule import Rule, Variant, make_rule, nodes, parameters
+from gedialect.testing.proof import check_rule, draw_instance
+
+MUTATED = " (mutated)"
+"""Marks the place of the node that was changed."""
 
 
 @dataclass
 class Mutant:
-    """A broken rule: ``what`` was changed; ``rule`` is None if the change is refused when the rule is defined."""
+    """A broken rule: ``what`` was changed; ``rule`` is None if the change is refused when the rule is defined;
+    ``swapped``: the operands exchanged."""
 
     what: str
     rule: Rule | None
+    swapped: tuple[int, int] | None = None
 
 
 @dataclass
 class Verdict:
-    """``outcome``: "counterexample", "never rewrites", "refused" or "survived"."""
+    """``outcome``: "counterexample", "never rewrites", "refused", "equivalent" or "survived"."""
 
     mutant: Mutant
     outcome: str
 
     @property
     def caught(self) -> bool:
-        return self.outcome != "survived"
+        return self.outcome in ("counterexample", "never rewrites", "refused")
 
 
 def mutants(rule: Rule) -> Iterator[Mutant]:
     """Every mutant of a rule, in the order of its nodes."""
     for i, (what, target, change) in enumerate(_sites(rule)):
+        swapped = (change.keywords["i"], change.keywords["j"]) if change.func is _swap else None
         try:
-            yield Mutant(f"{rule.name}: {what}", _rebuilt(rule, target, change, i))
+            yield Mutant(f"{rule.name}: {what}", _rebuilt(rule, target, change, i), swapped)
         except GeError:
             yield Mutant(f"{rule.name}: {what}", None)
 
@@ -65,14 +79,103 @@ def judge(mutant: Mutant, *, instances: int = 12, seed: int = 0, attempts: int =
         return Verdict(mutant, "refused")
     try:
         proof = check_rule(mutant.rule, instances=instances, seed=seed, attempts=attempts)
+        changed = [i for i, v in enumerate(mutant.rule.variants) if any(_mutated(n) for n in _of_form(v))]
     except GeError:
         return Verdict(mutant, "refused")
     if proof.counterexample is not None:
         return Verdict(mutant, "counterexample")
-    return Verdict(mutant, "survived" if proof.matched else "never rewrites")
+    if all(i in proof.unmatched_forms for i in changed):
+        return Verdict(mutant, "never rewrites")
+    if mutant.swapped is not None and _exchangeable(mutant.rule, changed, mutant.swapped):
+        return Verdict(mutant, "equivalent")
+    return Verdict(mutant, "survived")
 
 
-Change = Callable[[Node], Node]
+def _of_form(variant: Variant) -> Iterator[Node]:
+    yield from nodes(variant.before)
+    yield from nodes(variant.after)
+
+
+def _mutated(node: Node) -> bool:
+    return node.where.endswith(MUTATED)
+
+
+# ---------------------------------------------------------------- operands that may be exchanged
+def _exchangeable(rule: Rule, forms: Sequence[int], swapped: tuple[int, int]) -> bool:
+    """Whether the changed op is one graph of commutative ops with its operands as they were and exchanged, on an
+    instance of every form changed."""
+    rng = np.random.default_rng(0)
+    rules = RuleSet([rule])
+    for form in forms:
+        variant = rule.variants[form]
+        target = next(n for n in _of_form(variant) if _mutated(n))
+        for _ in range(400):
+            module = draw_instance(rule, variant, rng, F32, dynamic=False)
+            if module is None or not rules.apply(copy := module.clone()).rewrites:
+                continue
+            before = any(n is target for n in nodes(variant.before))
+            found = [op for op in (module if before else copy).walk() if type(op) is target.cls]
+            if len(found) != 1:
+                continue
+            if not _same_swapped(found[0], swapped):
+                return False
+            break
+        else:
+            return False
+    return bool(forms)
+
+
+def _same_swapped(op: GeOp, swapped: tuple[int, int]) -> bool:
+    groups = op.operand_groups()
+    i, j = swapped
+    if any(not isinstance(g, SSAValue) for g in (groups[i], groups[j])):
+        return False
+    other = list(groups)
+    other[i], other[j] = groups[j], groups[i]
+    try:
+        return _normal_forms(op, groups) == _normal_forms(op, other)
+    except GeError:
+        return False
+
+
+def _normal_forms(op: GeOp, groups: Sequence[OperandGroup]) -> list[Hashable]:
+    """Each result as a term: expanded as far as it goes, with the operands of commutative ops sorted."""
+    block = Block(arg_types=[v.type for v in op.operands])
+    inside = dict(zip(op.operands, block.args, strict=True))
+    leaves: dict[SSAValue, Hashable] = {a: ("value", id(v)) for v, a in inside.items()}
+    b = GeBuilder(block)
+
+    def within(group: OperandGroup) -> Any:
+        return [inside[v] for v in group] if isinstance(group, list) else None if group is None else inside[group]
+
+    def expanded(cls: type[GeOp], attrs: Attrs, operands: Sequence[Any]) -> Sequence[SSAValue]:
+        made: Any = cls.expand(b, attrs, *operands)
+        return cast("Sequence[SSAValue]", made) if isinstance(made, tuple) else (made,)
+
+    def term(value: SSAValue) -> Hashable:
+        if value in leaves:
+            return leaves[value]
+        owner = value.owner
+        assert isinstance(owner, GeOp)
+        index = list(owner.results).index(cast(Any, value))
+        if owner.has_expansion() and type(owner).PRIMITIVE is None:
+            try:
+                return term(expanded(type(owner), owner.attrs(), owner.operand_groups())[index])
+            except UnsupportedError:
+                pass
+        operands = [term(v) for v in owner.operands]
+        if is_commutative(type(owner)):
+            operands.sort(key=repr)
+        properties = tuple(sorted((k, str(v)) for k, v in owner.properties.items()))
+        return (owner.name, index, properties, str(value.type), tuple(operands))
+
+    made = type(op).make([within(g) for g in groups], {k: v for k, v in op.attrs().items()}, results=op.attrs().results)
+    b.insert(made)
+    return [term(r) for r in made.results]
+
+
+Change = functools.partial[Node]
+"""A function from a node to the changed one."""
 
 
 def _sites(rule: Rule) -> Iterator[tuple[str, Node, Change]]:
@@ -220,7 +323,9 @@ def _rebuilt(rule: Rule, target: Node, change: Change, index: int) -> Rule:
         parts = [opt(c) for c in _children(p)]
         same = all(a is b for a, b in zip(parts, _children(p), strict=True))
         if p is target:
-            return change(_copy(target, parts, target.attrs))
+            changed = change(_copy(target, parts, target.attrs))
+            changed.where += MUTATED
+            return changed
         if same:
             return p
         match p:

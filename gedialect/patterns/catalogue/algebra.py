@@ -81,9 +81,9 @@ def log_exp(x):
     return ge.log(ge.exp(x)), x
 
 
-@rule(exact="bits", level=1)
+@rule(exact="bits", level=1, where={"signed": lambda x: x.dtype.kind != "u"})
 def abs_neg(x):
-    """|-x| is |x|."""
+    """|-x| is |x|; unsigned integers wrap."""
     return ge.abs(-x), ge.abs(x)
 
 

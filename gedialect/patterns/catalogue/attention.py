@@ -54,7 +54,16 @@ def _keys(k):
     return ge.transpose(k, perm=lambda t: [0, 1, 2, 3] if t else [0, 1, 3, 2])
 
 
-@rule(exact="tolerance", where=HEADS)
+SHAPES = {
+    "q": lambda shapes: (2, 3, 4, 3),
+    "k": lambda shapes, rng: (2, int(rng.choice([1, 3])), 3, 3),
+    "v": lambda shapes: (2, shapes["k"][1] if "k" in shapes else 3, 3, 2),
+    "a": lambda rng: [-1],
+}
+"""For the proof: heads of their own, or one for all."""
+
+
+@rule(exact="tolerance", where=HEADS, samples=SHAPES)
 def attention(q, k, v, m, c: number, d: number, z: number, t: attr, a: attr):
     """softmax(scale · q kᵀ + mask) v; the mask, if there is one, is added."""
     s = _scores(q, k, c, d, t)
@@ -64,7 +73,7 @@ def attention(q, k, v, m, c: number, d: number, z: number, t: attr, a: attr):
     )
 
 
-@rule(exact="tolerance", where={**HEADS, "masks are known": lambda n: abs(n) > 0})
+@rule(exact="tolerance", where={**HEADS, "masks are known": lambda n: abs(n) > 0}, samples=SHAPES)
 def attention_masked(q, k, v, b, c: number, d: number, n: number, z: number, t: attr, a: attr):
     """softmax(where(mask, n, scale · q kᵀ)) v: a mask that takes out."""
     return (
@@ -73,7 +82,7 @@ def attention_masked(q, k, v, b, c: number, d: number, n: number, z: number, t: 
     )
 
 
-@rule(exact="tolerance", where={**HEADS, "masks are known": lambda n: abs(n) > 0})
+@rule(exact="tolerance", where={**HEADS, "masks are known": lambda n: abs(n) > 0}, samples=SHAPES)
 def attention_kept(q, k, v, b, c: number, d: number, n: number, z: number, t: attr, a: attr):
     """softmax(where(mask, scale · q kᵀ, n)) v: a mask that keeps."""
     return (
@@ -248,22 +257,25 @@ def attention_scaled_moved_key(q, k, v, m, b, c: number, p: attr, s: attr, **att
     )
 
 
-def repeats(x: Value, wide: Value, out: Value) -> bool:
-    """Whether [B, G, S, D] became [B, G · r, S, D] by way of [B, G, r, S, D]: each head r times in a row."""
-    shape = (*wide.shape[:1], wide.shape[1] * wide.shape[2], *wide.shape[3:]) if wide.rank == 5 else ()
-    return x.rank == 4 and x.is_static and (*wide.shape[:2], *wide.shape[3:]) == x.shape and out.shape == shape
+def repeats(x: Value, between: Value, wide: Value, out: Value) -> bool:
+    """Whether [B, G, S, D] became [B, G · r, S, D] by way of [B, G, 1, S, D] and [B, G, r, S, D]: each head r times."""
+    if x.rank != 4 or wide.rank != 5 or not x.is_static:
+        return False
+    b, g, s, d = x.shape
+    r = wide.shape[2]
+    return between.shape == (b, g, 1, s, d) and wide.shape == (b, g, r, s, d) and out.shape == (b, g * r, s, d)
 
 
-def _repeated(x, wide, out, e, f, h):
-    between = one_of(ge.unsqueeze(x, axes=[2]), ge.reshape(x, shape=h))
-    return ge.reshape(ge.expand(between, shape=e).named(wide), shape=f).named(out)
+def _repeated(x, between, wide, out, e, f, h):
+    one = one_of(ge.unsqueeze(x, axes=[2]).named(between), ge.reshape(x, shape=h).named(between))
+    return ge.reshape(ge.expand(one, shape=e).named(wide), shape=f).named(out)
 
 
 @rule(
     exact="tolerance",
     where={
-        "heads of key repeat": lambda k, kw, ko: repeats(k, kw, ko),
-        "heads of value repeat": lambda v, vw, vo: repeats(v, vw, vo),
+        "heads of key repeat": lambda k, kb, kw, ko: repeats(k, kb, kw, ko),
+        "heads of value repeat": lambda v, vb, vw, vo: repeats(v, vb, vw, vo),
         "as often": lambda k, v: k.shape[1] == v.shape[1],
     },
     samples={
@@ -280,8 +292,8 @@ def attention_grouped(q, k, v, m, b, n: attr, g: attr, s: attr, w: attr, z: attr
     return (
         ge.attention(
             q,
-            _repeated(k, "kw", "ko", e, f, h),
-            _repeated(v, "vw", "vo", e, f, h),
+            _repeated(k, "kb", "kw", "ko", e, f, h),
+            _repeated(v, "vb", "vw", "vo", e, f, h),
             optional(m),
             optional(b),
             num_key_value_heads=g,

@@ -142,7 +142,14 @@ def rms_norm_in_f32(x, g, e: number, a: attr):
 
 
 @rule(
-    exact="tolerance", where={**FLOAT, **TRAILING, "g and b": lambda g, b, x, a: last_axis(g, b, x, a)}, samples=EPSILON
+    exact="tolerance",
+    where={**FLOAT, **TRAILING, "g and b": lambda g, b, x, a: last_axis(g, b, x, a)},
+    samples={
+        **EPSILON,
+        **dict.fromkeys("gb", lambda shapes: shapes["x"][-1:]),
+        "a": lambda rng: [-1],
+        "infinite": False,  # an infinite gamma is multiplied twice, and the difference taken
+    },
 )
 def layer_norm_tensorflow(x, g, b, e: number, a: attr):
     """x · f + (β - mean · f) with f = γ / √(variance + ε), as TensorFlow and Keras write it."""

@@ -50,6 +50,7 @@ RATES = {
     "r": lambda rng: 0.5,
     "k": lambda rng: 0.875,
     **dict.fromkeys("pmvg", lambda shapes: (2, 3)),
+    "infinite": False,  # the ops move means by differences: of an infinite one NaN is left
 }
 
 

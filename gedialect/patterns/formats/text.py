@@ -15,7 +15,7 @@ Grammar::
     rule    = "rule" NAME "(" [ param { "," param } ] ")" { option } ":" { line }
     param   = NAME [ ":" ("const" | "number" | "attr") ] | "*" NAME | "**" NAME
     option  = "exact=" ("bits" | "value" | "tolerance") | "level=" INT | "benefit=" INT | "topic=" NAME
-            | "shared" | "ordered"
+            | "shared" | "ordered" | "finite"
     line    = STRING                                   what the rule does; first
             | NAME { "," NAME } "=" pattern            a name for a value or for the results of an op
             | pattern "=>" pattern                     before and after; once
@@ -71,7 +71,7 @@ HEADER = re.compile(r"rule\s+([A-Za-z_]\w*)\s*\(([^()]*)\)\s*([^:]*):\s*$")
 ASSIGN = re.compile(r"([A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)*)\s*=(?![=>])(.*)$", re.DOTALL)
 WHERE = re.compile(r"where\b\s*(?:(\"(?:[^\"\\]|\\.)*\")\s*:)?(.*)$", re.DOTALL)
 MAX_DEPTH = 60
-OPTIONS = "exact=, level=, benefit=, topic=, shared, ordered"
+OPTIONS = "exact=, level=, benefit=, topic=, shared, ordered, finite"
 
 
 @dataclass
@@ -280,6 +280,8 @@ def _options(text: str, place: str) -> dict[str, Any]:
         key, equals, value = part.partition("=")
         if key in ("shared", "ordered") and not equals:
             found[key] = True
+        elif part == "finite":
+            found["samples"] = {"infinite": False}
         elif key in ("level", "benefit") and re.fullmatch(r"-?\d{1,9}", value):
             found[key] = int(value)
         elif key in ("exact", "topic") and value:

@@ -83,7 +83,8 @@ class _Printer:
         options = [f"exact={r.exact}", f"level={r.level}", f"topic={r.topic}"]
         if r.own_benefit is not None:
             options.append(f"benefit={r.own_benefit}")
-        options += [word for word, on in (("shared", r.shared), ("ordered", r.ordered)) if on]
+        finite = not r.samples.get("infinite", True)
+        options += [word for word, on in (("shared", r.shared), ("ordered", r.ordered), ("finite", finite)) if on]
         head = f"rule {r.name}({', '.join(map(self.param, r.params.values()))}) {' '.join(options)}:"
         before = ", ".join(self.value(p, 0, top=True) for p in r.outputs)
         after = ", ".join(self.value(p, 0, top=True) for p in r.replacements)

@@ -351,6 +351,8 @@ def test_pdl_round_trip():
         (r,) = [r for r in all_rules() if r.name == name]
         back = parse_pdl(dump_pdl([r]), "f.pdl.mlir", "mine")
         assert len(back) == len(rule_to_pdl(r))
+        for b in back:
+            b.samples = r.samples  # PDL has no place for them
         assert all(check_rule(b, instances=3).holds for b in back)
 
 
@@ -533,3 +535,16 @@ def test_packages(monkeypatch: pytest.MonkeyPatch):
 
 def _broken():
     raise ImportError("no such module")
+
+
+def test_text_says_that_a_rule_is_for_finite_values():
+    text = """rule naive(x, a: attr) exact=tolerance{}:
+    e = exp(x)
+    e / reduce_sum(e, axes=a, keep_dims=True) => softmax(x, axes=a)
+"""
+    (plain,) = parse_rules(text.format(""), "f.rules", "mine")
+    (finite,) = parse_rules(text.format(" finite"), "f.rules", "mine")
+    (again,) = parse_rules(print_rule(finite), "f.rules", "mine")
+    assert finite.samples == again.samples == {"infinite": False}
+    assert check_rule(plain, instances=60).counterexample is not None
+    assert check_rule(finite, instances=60).holds

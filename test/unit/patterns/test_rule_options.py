@@ -12,6 +12,7 @@ from gedialect.cli.ge_compile import main as ge_compile
 from gedialect.cli.ge_opt import main as ge_opt
 from gedialect.errors import UsageError
 from gedialect.patterns import ge, rule
+from gedialect.patterns.catalogue import algebra
 
 TEXT = """func.func @main(%x: tensor<2x4xf32> {ge.name = "x"}) -> (tensor<2x4xf32> {ge.name = "y"}) {
   %a = ge.abs(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>
@@ -84,3 +85,19 @@ def test_a_wrong_name_is_no_fault_of_the_model(folder: Path, capsys: pytest.Capt
     assert not out.exists()
     assert ge_opt([str(folder / "m.mlir"), "-p", "apply-rules{rules=gelu_er}"]) == 2
     assert capsys.readouterr().err.startswith("ge-opt: error GE1107: no rule named gelu_er")
+
+
+def test_a_taken_name_is_refused_before_the_proof(folder: Path, capsys: pytest.CaptureFixture[str]):
+    mine = folder / "mine.rules"
+    mine.write_text("rule gelu_erf(x) exact=bits:\n    abs(abs(x)) => abs(x)\n")
+    assert ge_opt(["--verify-rules", str(mine)]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"{mine}:1: error GE1105: the name gelu_erf is taken; rename the rule; the other is at ")
+    assert ge_opt([str(folder / "m.mlir"), "--rules", str(mine)]) == 1
+    assert err.strip() in capsys.readouterr().err
+
+
+def test_a_file_of_the_catalogue_may_be_proved(capsys: pytest.CaptureFixture[str]):
+    assert ge_opt(["--verify-rules", str(Path(algebra.__file__)), "--instances", "1"]) == 0
+    assert " rules hold on " in capsys.readouterr().out

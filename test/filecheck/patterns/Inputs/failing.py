@@ -3,7 +3,7 @@ from gedialect.patterns import ge, number, rule
 
 @rule(exact="tolerance")
 def reciprocal(x, c: number):
-    return x / c, x * (lambda c: [1.0 / c][1])
+    return x / c, x * (lambda c: [c][1])
 
 
 @rule(exact="bits")
