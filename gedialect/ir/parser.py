@@ -49,7 +49,7 @@ MAX_DENSE = 1 << 26
 
 _K = MLIRTokenKind
 _TOKEN = re.compile(
-    r"(?:\s+|//[^\n]*\n?)*"
+    r"(?:\s++|//[^\n]*+\n?)*+"  # possessive: two ways to split blanks are exponentially many for a row of them
     r"(?:(%(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*))"
     r"|([a-zA-Z_][a-zA-Z0-9_$.]*)"
     r"|([:,()}\[\]<>=+/*?|]|->|\{-#|\{|-|#-\}|\.\.\.)"
@@ -146,7 +146,10 @@ class FastParser(Parser):
     def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> Token[MLIRTokenKind, str]:
         state = self._parser_state
         token = state.current_token
-        assert expected_kind is None or token.kind is expected_kind, f"unexpected token {token}"
+        if (
+            expected_kind is not None and token.kind is not expected_kind
+        ):  # xDSL asserts, also about what is in the text
+            self.raise_error(f"{expected_kind.name} expected", token.span)
         state.current_token = state.lexer.lex()
         return token
 

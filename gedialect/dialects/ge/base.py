@@ -136,8 +136,9 @@ def _str_attr(value: str) -> Attribute:
     return StringAttr(value)
 
 
-def to_attr(value: PyAttr, *, floats: bool = False) -> Attribute:
-    """The attribute for a Python value: i64, f64, i1, string or dense array of i64 or f64."""
+def to_attr(value: PyAttr, *, floats: bool = False, strings: bool = False) -> Attribute:
+    """The attribute for a Python value: i64, f64, i1, string, array of strings, or dense array of i64 or f64. An empty
+    list is one of ``floats`` or ``strings`` where that is said."""
     match value:
         case Attribute():
             return value
@@ -151,7 +152,9 @@ def to_attr(value: PyAttr, *, floats: bool = False) -> Attribute:
             return _str_attr(value)
         case _:
             items = list(value)
-            if items and isinstance(items[0], str):
+            if any(isinstance(v, str) for v in items) or (strings and not items):
+                if not all(isinstance(v, str) for v in items):
+                    raise ValueError("strings and numbers in one list")
                 return ArrayAttr([StringAttr(cast(str, v)) for v in items])
             if floats or any(isinstance(v, float) for v in items):
                 return DenseArrayBase.from_list(f64, [float(v) for v in items])
@@ -312,7 +315,7 @@ class GeOp(IRDLOperation):
         props: dict[str, Attribute] = {}
         for key, value in attrs.items():
             if value is not None:
-                props[key] = to_attr(value, floats=key in cls.FLOAT_ATTRS)
+                props[key] = to_attr(value, floats=key in cls.FLOAT_ATTRS, strings=key in _string_lists(cls))
         if types is None:
             if results is None:
                 specs = [
@@ -444,21 +447,21 @@ def parse_own_attrs(parser: Parser, cls: type[GeOp]) -> dict[str, Attribute]:
         if name in props:
             parser.raise_error(f"attribute {name} is given twice", pos, parser.pos)
         parser.parse_punctuation("=")
-        props[name] = _parse_short(parser, name in cls.FLOAT_ATTRS)
+        props[name] = _parse_short(parser, name in cls.FLOAT_ATTRS, name in _string_lists(cls))
 
     if names:
         parser.parse_optional_comma_separated_list(parser.Delimiter.BRACES, entry)
     return props
 
 
-def _parse_short(parser: Parser, floats: bool) -> Attribute:
+def _parse_short(parser: Parser, floats: bool, strings: bool) -> Attribute:
     if (boolean := parser.parse_optional_boolean()) is not None:
         return BoolAttr.from_bool(boolean)
     if (number := _optional_number(parser, floats)) is not None:
         return to_attr(number)
     items = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, lambda: _list_item(parser, floats))
     if items is not None:
-        return to_attr(cast("list[float]", items), floats=floats)
+        return to_attr(cast("list[float]", items), floats=floats, strings=strings)
     return parser.parse_attribute()
 
 
@@ -491,6 +494,12 @@ def _operand_kinds(cls: type[GeOp]) -> tuple[tuple[str, str], ...]:
         (n, "optional" if isinstance(d, OptOperandDef) else "variadic" if isinstance(d, VarOperandDef) else "one")
         for n, d in cls.get_irdl_definition().operands
     )
+
+
+@cache
+def _string_lists(cls: type[GeOp]) -> frozenset[str]:
+    """The attributes that are lists of strings."""
+    return frozenset(n for n, p in cls.get_irdl_definition().properties.items() if getattr(p, "constr", None) is STRS)
 
 
 @cache

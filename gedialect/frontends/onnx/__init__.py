@@ -32,9 +32,16 @@ def import_model(
     GE1201 that lists every op type that has no converter.
     """
     with _no_collector():
-        if isinstance(source, onnx.ModelProto):
-            return Importer(source, TensorReader(None), None).run(input_shapes)
-        return _import_file(os.fspath(source), input_shapes)
+        try:
+            if isinstance(source, onnx.ModelProto):
+                return Importer(source, TensorReader(None), None).run(input_shapes)
+            return _import_file(os.fspath(source), input_shapes)
+        except UnicodeDecodeError as e:  # protobuf decodes a string where it is first asked for
+            where = None if isinstance(source, onnx.ModelProto) else os.fspath(source)
+            text = bytes(e.object[:40])
+            raise GeError(
+                f"a name in the model is no UTF-8 text: {text!r}", code="GE1003", where=where, hint="write it again"
+            ) from None
 
 
 def _import_file(path: str, input_shapes: Mapping[str, Sequence[int]] | None) -> ModuleOp:

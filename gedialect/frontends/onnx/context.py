@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, TensorProto
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
@@ -62,11 +62,6 @@ class Node:
         """Whether the attribute is given."""
         return name in self._attributes
 
-    def attr(self, name: str, default: Any = None) -> Any:
-        """The attribute as a Python value (int, float, str, list, TensorProto, GraphProto) or the default."""
-        attribute = self._attributes.get(name)
-        return default if attribute is None else attribute_value(attribute)
-
     def int(self, name: str, default: int = _REQUIRED) -> int:
         return cast(int, self._typed(name, default, AttributeProto.INT))
 
@@ -75,6 +70,27 @@ class Node:
 
     def str(self, name: str, default: str = _REQUIRED) -> str:
         return cast(str, self._typed(name, default, AttributeProto.STRING))
+
+    def tensor(self, name: str) -> TensorProto | None:
+        """A tensor, None if it is not given."""
+        return cast("TensorProto | None", self._typed(name, None, AttributeProto.TENSOR))
+
+    def graph(self, name: str) -> GraphProto:
+        return cast(GraphProto, self._typed(name, _REQUIRED, AttributeProto.GRAPH))
+
+    def number(self, name: str, default: float = _REQUIRED) -> float:
+        """A number that is an int in some opsets and a float in others."""
+        given = self._attributes.get(name)
+        whole = given is not None and given.type == AttributeProto.INT
+        return self.int(name) if whole else self.float(name, default)
+
+    def floats(self, name: str) -> list[float]:
+        """A list of floats, empty if it is not given."""
+        return cast("list[float]", self._typed(name, [], AttributeProto.FLOATS))
+
+    def strs(self, name: str) -> list[str]:
+        """A list of strings, empty if it is not given."""
+        return cast("list[str]", self._typed(name, [], AttributeProto.STRINGS))
 
     def ints(self, name: str, default: Sequence[int] | None = _REQUIRED) -> list[int]:
         """A list of ints; the default may be None, see ``ints_or_none``."""
