@@ -52,13 +52,14 @@ class Session:
     def run(self, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[str, npt.NDArray[Any]]:
         """Outputs by name, in the model's order, dtypes and shapes; GE1004 for inputs that do not fit."""
         arrays = bind(self.model.inputs, inputs)
-        outputs = [np.empty(t.shape, _numpy(t)) for t in self.model.outputs]
-        regions = _Regions(
-            [_bytes(a) for a in arrays],
-            [_bytes(a) for a in outputs],
-            np.empty(self.model.memory.workspace, np.uint8),
-            self,
-        )
+        try:
+            outputs = [np.empty(t.shape, _numpy(t)) for t in self.model.outputs]
+            workspace = np.empty(self.model.memory.workspace, np.uint8)
+        except (MemoryError, ValueError):  # ValueError: more than numpy can address
+            size = self.model.memory.workspace + sum(t.nbytes for t in self.model.outputs)
+            text = f"out of memory: a run needs {size} bytes for its outputs and workspace"
+            raise GeError(text, code="GE1905", hint="give a smaller model or more memory") from None
+        regions = _Regions([_bytes(a) for a in arrays], [_bytes(a) for a in outputs], workspace, self)
         with one_thread():  # tiles are too small to share: threads would only wait for each other
             self._execute(regions)
         return {t.name: a for t, a in zip(self.model.outputs, outputs, strict=True)}

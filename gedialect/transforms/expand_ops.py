@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -19,6 +18,7 @@ from gedialect.dialects.ge.builder import GeBuilder
 from gedialect.errors import GeError
 from gedialect.ir.context import count
 from gedialect.ir.spec import spec_of
+from gedialect.transforms._propagate import functions
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,15 @@ class ExpandOpsPass(ModulePass):
     name: ClassVar[str] = "expand-ops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                block = function.body.block
-                constant = const_derived(block)
-                for inner in list(block.ops):
-                    if isinstance(inner, GeOp) and not any(r in constant for r in inner.results):
-                        name = inner.name
-                        if _needs_expansion(inner) and expand(inner):
-                            count(ctx, self.name, name)
-                _drop_unused(block)
+        for function in functions(op):
+            block = function.body.block
+            constant = const_derived(block)
+            for inner in list(block.ops):
+                if isinstance(inner, GeOp) and not any(r in constant for r in inner.results):
+                    name = inner.name
+                    if _needs_expansion(inner) and expand(inner):
+                        count(ctx, self.name, name)
+            _drop_unused(block)
 
 
 def _needs_expansion(op: GeOp) -> bool:

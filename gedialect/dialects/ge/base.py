@@ -50,6 +50,7 @@ from xdsl.utils.exceptions import VerifyException
 from gedialect.errors import GeError
 from gedialect.ir.access import Access
 from gedialect.ir.dtypes import DType
+from gedialect.ir.lazy import np
 from gedialect.ir.spec import DYNAMIC, Spec, spec_of, tensor_type
 
 if TYPE_CHECKING:
@@ -201,6 +202,28 @@ class GeOp(IRDLOperation):
         variadic operand). Raises GeError GE1005 when the operands do not fit."""
         raise GeError(f"{cls.name} has no type inference; give its result types", code="GE1903")
 
+    @classmethod
+    def inferred(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
+        """``infer`` of attributes and operands that nobody has checked: whatever it trips over is a GE1005."""
+        try:
+            return cls.infer(attrs, *operands)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise GeError(f"{cls.name}: attributes or operands do not fit: {error}", code="GE1005") from error
+
+    @classmethod
+    def evaluated(cls, attrs: Attrs, *operands: Any) -> Results:
+        """``evaluate`` of values that nobody has checked: whatever it trips over is a GE1005, and GE1905 where the
+        result does not fit into memory."""
+        try:
+            with np.errstate(all="ignore"):
+                return cls.evaluate(attrs, *operands)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise GeError(f"{cls.name} fails on these values: {error}", code="GE1005") from error
+        except MemoryError as error:
+            raise GeError(
+                f"{cls.name}: out of memory", code="GE1905", hint="give a smaller model or more memory"
+            ) from error
+
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
         """numpy semantics: arrays in (None for an absent optional, a list for a variadic), array or tuple out.
@@ -322,7 +345,7 @@ class GeOp(IRDLOperation):
                     None if g is None else spec_of(g.type) if isinstance(g, SSAValue) else [spec_of(v.type) for v in g]
                     for g in groups
                 ]
-                results = cls.infer(Attrs({k: to_python(v) for k, v in props.items()}), *specs)
+                results = cls.inferred(Attrs({k: to_python(v) for k, v in props.items()}), *specs)
             types = [tensor_type(r) for r in results]
         if _needs_segments(cls):
             props["operandSegmentSizes"] = _segments(tuple(sizes))
@@ -379,13 +402,17 @@ class GeOp(IRDLOperation):
             None if g is None else spec_of(g.type) if isinstance(g, SSAValue) else [spec_of(v.type) for v in g]
             for g in self.operand_groups()
         ]
+        for name, value in self.properties.items():
+            if name in self.attr_names() and isinstance(value, DenseArrayBase):
+                if (value.elt_type == f64) != (name in self.FLOAT_ATTRS):
+                    raise VerifyException(f"{name} is a list of {value.elt_type}")
         attrs = self.attrs()
         for operand, attribute in self.CONST_OPERANDS:
             index = [n for n, _ in self.operand_kinds()].index(operand)
             if (specs[index] is None) == (attrs.get(attribute) is None) and specs[index] is not None:
                 raise VerifyException(f"operand {operand} and attribute {attribute} exclude each other")
         try:
-            want = type(self).infer(attrs, *specs)
+            want = type(self).inferred(attrs, *specs)
         except GeError as e:
             if e.code == "GE1903":
                 return

@@ -300,9 +300,9 @@ class Context:
         groups: list[Group] = [*operands, *[None] * (len(cls.operand_kinds()) - len(operands))]
         specs = [_each(self.spec, g) for g in groups]
         if results is None:
-            results = cls.infer(Attrs(given), *specs)
+            results = cls.inferred(Attrs(given), *specs)
         else:
-            cls.infer(Attrs(given, results), *specs)  # checks the operands
+            cls.inferred(Attrs(given, results), *specs)  # checks the operands
         for spec in results:
             check_size(spec, f"a result of {cls.name}")
         folded = self._fold(cls, given, groups, results)
