@@ -130,6 +130,13 @@ _ENTRIES: tuple[tuple[str, str, str, str], ...] = (
         "A fusion_switch.cfg is neither GE's JSON nor lines NAME:on, or a switch is not on or off.",
         "docs/fusion.md shows both forms; the error names the line.",
     ),
+    (
+        "GE1019",
+        "weights a text may not name",
+        "A text takes weights from a file that is not in its folder, the current one or below, and is not called like "
+        "a file of weights (.onnx, .bin, .data, .weights, .pb): what it names would end up in what is made of it.",
+        "Put the file beside the text, or its folder into the environment variable GEDIALECT_WEIGHTS if you trust it.",
+    ),
     # ------------------------------------------------------------ text, pipelines, rules
     (
         "GE1101",

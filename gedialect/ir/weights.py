@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import mmap
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from gedialect.errors import GeError
@@ -17,7 +18,56 @@ from gedialect.ir.spec import Spec
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Attribute
+
+
+SEARCH_VARIABLE = "GEDIALECT_WEIGHTS"
+"""Environment variable: more folders a text may name weights in, separated as in PATH."""
+_LOOKS_LIKE_WEIGHTS = re.compile(r"\.(onnx|onnx[._]data|bin|data|weights?|pb)$", re.IGNORECASE)
+
+
+def check_names(module: ModuleOp, folder: str, where: str) -> None:
+    """GE1019 unless the text ``where`` in ``folder`` may name the files it takes weights from.
+
+    A text may come from anywhere, and what it names ends up in what is made of it. So it may name what lies in its own
+    folder, the current one, those of ``GEDIALECT_WEIGHTS``, or below; elsewhere only what is called like a file of
+    weights, which is what ge-import writes for a model in another folder.
+    """
+    from gedialect.dialects.ge.attrs import WeightAttr
+    from gedialect.dialects.ge.constant import ConstantOp
+    from gedialect.dialects.ge.control import LateOp
+
+    checked: set[str] = set()
+    for op in module.walk():
+        name = None
+        if isinstance(op, ConstantOp) and isinstance(op.value, WeightAttr):
+            name = op.value.file.data
+        elif isinstance(op, LateOp) and op.file is not None:
+            name = op.file.data
+        if name is not None and name not in checked:
+            checked.add(name)
+            if not may_name(name, folder):
+                raise GeError(
+                    f"the text takes weights from {name!r:.300}, a file that is not beside it",
+                    code="GE1019",
+                    where=where,
+                    hint=f"put the file beside the text, or its folder into {SEARCH_VARIABLE} if you trust the text",
+                )
+
+
+def may_name(name: str, folder: str) -> bool:
+    """Whether a text in ``folder`` may take weights from the file ``name``."""
+    if "\0" in name:
+        return False
+    if name.startswith("memory:") or _LOOKS_LIKE_WEIGHTS.search(name):
+        return True
+    more = [f for f in os.environ.get(SEARCH_VARIABLE, "").split(os.pathsep) if f]
+    for base in (folder, os.getcwd(), *more):
+        top = os.path.realpath(base)
+        if os.path.commonpath([top, os.path.realpath(os.path.join(top, name))]) == top:
+            return True
+    return False
 
 
 class WeightStore:
@@ -37,7 +87,8 @@ class WeightStore:
 
     def path(self, file: str) -> str:
         """Where ``file`` lies; GE1002 if nowhere."""
-        for candidate in [file, *(os.path.join(d, file) for d in self.search)]:
+        more = [f for f in os.environ.get(SEARCH_VARIABLE, "").split(os.pathsep) if f]
+        for candidate in [file, *(os.path.join(d, file) for d in (*self.search, *more))]:
             if os.path.isfile(candidate):
                 return candidate
         raise GeError(
