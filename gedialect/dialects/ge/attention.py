@@ -21,6 +21,7 @@ from gedialect.dialects.ge.base import FLOAT, INT, STR, TENSOR, Array, Attrs, Fu
 from gedialect.dialects.ge.convolve import matmul
 from gedialect.dialects.ge.nn import check_bias
 from gedialect.dialects.ge.numeric import np, require_kinds, wide
+from gedialect.dialects.ge.reproducible import matmul as matmul_of
 from gedialect.dialects.ge.shapes import mismatch
 from gedialect.ir.spec import DYNAMIC, Spec
 
@@ -108,13 +109,13 @@ class AttentionOp(GeOp):
             query, key, value = np.split(query, [heads * d, (heads + groups) * d], -1)
         q, k, v = (_bnsd(attrs, wide(x), n) for x, n in ((query, heads), (key, groups), (value, groups)))
         k, v = (np.repeat(x, heads // groups, 1) for x in (k, v))
-        scores = np.matmul(q, k.swapaxes(-1, -2)) * attrs.scale
+        scores = matmul_of(q, k.swapaxes(-1, -2)) * attrs.scale
         if shift is not None:
             scores = scores + wide(shift)
         if mask is not None:
             scores = np.where(mask, np.asarray(attrs.mask_value, scores.dtype), scores)
         weights = np.exp(scores - np.max(scores, -1, keepdims=True)) if scores.shape[-1] else scores
-        y = np.matmul(weights / np.sum(weights, -1, keepdims=True), v)
+        y = matmul_of(weights / np.sum(weights, -1, keepdims=True), v)
         if attrs.input_layout != "BNSD":
             y = y.transpose(0, 2, 1, 3)
         y = y.reshape(*y.shape[:2], -1) if attrs.input_layout == "BSH" else y

@@ -18,6 +18,7 @@ from gedialect.dialects.ge.attrs import TextType, ValueType
 from gedialect.dialects.ge.base import Attrs, GeOp
 from gedialect.dialects.ge.constant import DENSE_LIMIT, ConstantOp
 from gedialect.dialects.ge.folding import foldable
+from gedialect.dialects.ge.reproducible import as_result, reproducible
 from gedialect.errors import GeError, UnsupportedError
 from gedialect.frontends.onnx.values import Array, Const, TensorReader, Value, check_size
 from gedialect.ir import dtypes, sources
@@ -344,12 +345,12 @@ class Context:
         if not foldable(cls) or any(not r.is_static or r.nbytes > DENSE_LIMIT for r in results):
             return None
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), reproducible():
                 found: Any = cls.evaluate(Attrs(attrs, results), *[_each(self.known, g) for g in groups])
         except (ArithmeticError, IndexError, TypeError, ValueError) as e:
             raise GeError(f"{cls.name} of constants fails: {e}", code="GE1005") from None
         values = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
-        return [Const(s, array=np.asarray(a)) for s, a in zip(results, values, strict=True)]
+        return [Const(s, array=as_result(a, s)) for s, a in zip(results, values, strict=True)]
 
     def cast(self, x: Value, dtype: DType) -> Value:
         """``ge.cast``; ``x`` itself if it has the type."""
