@@ -370,3 +370,63 @@ def _replaced(node: Any, path: tuple[Any, ...], rng: Random) -> Any:
     if isinstance(node, float):
         return rng.choice(FLOATS)
     return rng.choice((node + 1, node - 1, node * 2, rng.choice(INTEGERS)))
+
+
+# ---------------------------------------------------------------- IR
+SIZES = (0, 1, 2, 3, 5, 7, 8, 16, 17, 33, 64, 100, 128, 257, 1000, 4097, 1 << 20, 1 << 31, 1 << 40)
+
+
+def mutate_type(value: Any, rng: Random) -> None:
+    """Give a value another shape or element type."""
+    from gedialect.ir.dtypes import TABLE
+    from gedialect.ir.spec import spec_of, tensor_type
+
+    spec = spec_of(value.type)
+    shape = list(spec.shape)
+    match rng.randrange(5):
+        case 0:
+            spec = spec.with_dtype(rng.choice(TABLE))
+        case 1 if shape:
+            del shape[rng.randrange(len(shape))]
+        case 2:
+            shape.insert(rng.randrange(len(shape) + 1), rng.choice(SIZES[:6]))
+        case _ if shape:
+            shape[rng.randrange(len(shape))] = rng.choice((*SIZES[:12], *SIZES))
+        case _:
+            pass
+    value._type = tensor_type(spec.with_shape(shape))
+
+
+def mutate_attribute(attribute: Any, rng: Random) -> Any:
+    """Another value of the same kind."""
+    from gedialect.dialects.ge.base import to_attr, to_python
+
+    old = to_python(attribute)
+    match old:
+        case bool():
+            return to_attr(not old)
+        case int():
+            return to_attr(_near(old, rng))
+        case float():
+            return to_attr(rng.choice((*FLOATS, old * 2, -old)))
+        case str():
+            return to_attr(rng.choice((*STRINGS, "NCHW", "NHWC", "linear", "SAME", old[:-1], old.lower(), old.upper())))
+        case tuple() if old and isinstance(old[0], int | float):
+            items: list[Any] = list(cast("tuple[Any, ...]", old))
+            at = rng.randrange(len(items))
+            match rng.randrange(5):
+                case 0:
+                    del items[at]
+                case 1:
+                    items.insert(at, items[at])
+                case _ if isinstance(items[at], float):
+                    items[at] = rng.choice(FLOATS)
+                case _:
+                    items[at] = _near(items[at], rng)
+            return to_attr(items, floats=isinstance(old[0], float))
+        case _:
+            return attribute
+
+
+def _near(old: int, rng: Random) -> int:
+    return rng.choice((old + 1, old - 1, -old, 0, 1, -1, 2, 3, old * 2, rng.choice(INTEGERS)))

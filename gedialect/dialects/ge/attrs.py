@@ -9,7 +9,6 @@ from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import BaseAttr, irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.utils.exceptions import VerifyException
 
 from gedialect.dialects.ge.base import TENSOR, to_python
 
@@ -148,10 +147,6 @@ class KernelAttr(ParametrizedAttribute):
     tile: IntListAttr
     blocks: IntAttr
     scratch: IntAttr
-
-    def verify(self) -> None:
-        if any(t < 1 for t in self.tile.values) or not 1 <= self.blocks.data < 1 << 16 or self.scratch.data < 0:
-            raise VerifyException("a kernel has tiles of 1 or more elements and 1 to 65535 blocks")
 
     @classmethod
     def get(cls, kind: str, tile: Sequence[int], blocks: int, scratch: int = 0) -> KernelAttr:
