@@ -192,8 +192,7 @@ def parse_file(path: str) -> ModuleOp:
     except OSError as error:
         raise GeError(f"cannot read: {error.strerror}", code="GE1002", where=path, hint="check the path") from None
     folder = os.path.dirname(os.path.abspath(path))
-    if folder not in STORE.search:
-        STORE.search.append(folder)
+    STORE.search_first(folder)
     module = parse_module(GeContext(), text, path)
     verify(module, file=path)
     check_names(module, folder, path)

@@ -349,8 +349,7 @@ class GeOptMain(xDSLOptMain):
         """Weights named relative to the text file are found beside it; GE1019 for those it may not name."""
         from gedialect.ir.weights import STORE, check_names
 
-        if folder not in STORE.search:
-            STORE.search.append(folder)
+        STORE.search_first(folder)
         check_names(module, folder, self.get_input_name())
 
     def _verify(self, module: ModuleOp) -> None:

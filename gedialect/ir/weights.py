@@ -57,17 +57,19 @@ def check_names(module: ModuleOp, folder: str, where: str) -> None:
 
 
 def may_name(name: str, folder: str) -> bool:
-    """Whether a text in ``folder`` may take weights from the file ``name``."""
-    if "\0" in name:
-        return False
+    """Whether a text in ``folder`` may take weights from the file ``name``; one that does not exist does no harm."""
     if name.startswith("memory:") or _LOOKS_LIKE_WEIGHTS.search(name):
         return True
-    more = [f for f in os.environ.get(SEARCH_VARIABLE, "").split(os.pathsep) if f]
-    for base in (folder, os.getcwd(), *more):
-        top = os.path.realpath(base)
-        if os.path.commonpath([top, os.path.realpath(os.path.join(top, name))]) == top:
-            return True
-    return False
+    found = STORE.find(name)
+    if found is None:
+        return True
+    path = os.path.realpath(found)
+    tops = [os.path.realpath(base) for base in (folder, os.getcwd(), *_more_folders())]
+    return any(os.path.commonpath([top, path]) == top for top in tops)
+
+
+def _more_folders() -> list[str]:
+    return [f for f in os.environ.get(SEARCH_VARIABLE, "").split(os.pathsep) if f]
 
 
 class WeightStore:
@@ -85,15 +87,27 @@ class WeightStore:
         self._memory[name] = data
         return name
 
+    def search_first(self, folder: str) -> None:
+        """Try ``folder`` before those of texts that were read earlier."""
+        if folder in self.search:
+            self.search.remove(folder)
+        self.search.insert(0, folder)
+
     def path(self, file: str) -> str:
         """Where ``file`` lies; GE1002 if nowhere."""
-        more = [f for f in os.environ.get(SEARCH_VARIABLE, "").split(os.pathsep) if f]
-        for candidate in [file, *(os.path.join(d, file) for d in (*self.search, *more))]:
-            if os.path.isfile(candidate):
-                return candidate
-        raise GeError(
-            "weight file not found", code="GE1002", where=file, hint="run where the model file is, or beside it"
-        )
+        found = self.find(file)
+        if found is None:
+            raise GeError(
+                "weight file not found", code="GE1002", where=file, hint="run where the model file is, or beside it"
+            )
+        return found
+
+    def find(self, file: str) -> str | None:
+        """Where ``file`` lies, None if nowhere."""
+        if "\0" in file:
+            return None
+        candidates = [file, *(os.path.join(d, file) for d in (*self.search, *_more_folders()))]
+        return next((c for c in candidates if os.path.isfile(c)), None)
 
     def span(self, file: str, offset: int, length: int) -> memoryview:
         """``length`` bytes of ``file`` from ``offset``; GE1003 beyond its end."""

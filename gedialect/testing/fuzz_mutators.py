@@ -11,10 +11,9 @@ import json
 import re
 from collections.abc import Sequence
 from random import Random
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from google.protobuf.descriptor import FieldDescriptor
-from google.protobuf.message import Message
 
 INTEGERS = (
     *(0, 1, -1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 63, 64, 65, 127, 128, 255, 256, 1000, 1023, 1024, 4096, 65535),
@@ -158,13 +157,18 @@ def _lines(text: str, rng: Random, others: Sequence[str]) -> str:
 
 
 # ---------------------------------------------------------------- protobuf
+Message: TypeAlias = Any
+"""A protobuf message, or a field's descriptor below: their stubs differ between the implementations of protobuf."""
+Field: TypeAlias = Any
+
+
 def mutate_message(message: Message, rng: Random, names: Sequence[str] = ()) -> None:
     """Change one field of the message or of one inside it, in place. ``names`` are strings worth trying."""
-    places: list[tuple[Message, FieldDescriptor]] = []
+    places: list[tuple[Message, Field]] = []
     _walk(message, places, 0)
     weighted = [p for p in places if _present(*p)]
     owner, field = rng.choice(weighted if weighted and rng.random() < 0.85 else places)
-    target = cast("Any", owner)
+    target = owner
     if _repeated(field):
         _mutate_repeated(getattr(target, field.name), field, rng, names)
     elif rng.random() < 0.15:
@@ -175,16 +179,16 @@ def mutate_message(message: Message, rng: Random, names: Sequence[str] = ()) -> 
         setattr(target, field.name, _value(field, getattr(target, field.name), rng, names))
 
 
-def _repeated(field: FieldDescriptor) -> bool:
+def _repeated(field: Field) -> bool:
     return field.label == FieldDescriptor.LABEL_REPEATED if not hasattr(field, "is_repeated") else field.is_repeated
 
 
-def _present(owner: Message, field: FieldDescriptor) -> bool:
+def _present(owner: Message, field: Field) -> bool:
     value = getattr(owner, field.name)
     return bool(len(value)) if _repeated(field) else value != field.default_value
 
 
-def _walk(message: Message, places: list[tuple[Message, FieldDescriptor]], depth: int) -> None:
+def _walk(message: Message, places: list[tuple[Message, Field]], depth: int) -> None:
     for field in message.DESCRIPTOR.fields:
         places.append((message, field))
         if field.message_type is None or depth > 30:
@@ -195,14 +199,14 @@ def _walk(message: Message, places: list[tuple[Message, FieldDescriptor]], depth
                 _walk(value, places, depth + 1)
         elif field.message_type.GetOptions().map_entry:
             for key in value:
-                if isinstance(value[key], Message):
+                if hasattr(value[key], "DESCRIPTOR"):
                     _walk(value[key], places, depth + 1)
         else:
             for item in value:
                 _walk(item, places, depth + 1)
 
 
-def _mutate_repeated(items: Any, field: FieldDescriptor, rng: Random, names: Sequence[str]) -> None:
+def _mutate_repeated(items: Any, field: Field, rng: Random, names: Sequence[str]) -> None:
     kind = field.message_type
     if kind is not None and kind.GetOptions().map_entry:
         keys = sorted(items)
@@ -237,7 +241,7 @@ def _mutate_repeated(items: Any, field: FieldDescriptor, rng: Random, names: Seq
             items[at].CopyFrom(rng.choice(list(items)))
 
 
-def _zero(field: FieldDescriptor) -> Any:
+def _zero(field: Field) -> Any:
     match field.cpp_type:
         case FieldDescriptor.CPPTYPE_STRING:
             return b"" if field.type == FieldDescriptor.TYPE_BYTES else ""
@@ -247,7 +251,7 @@ def _zero(field: FieldDescriptor) -> Any:
             return 0
 
 
-def _value(field: FieldDescriptor, old: Any, rng: Random, names: Sequence[str]) -> Any:
+def _value(field: Field, old: Any, rng: Random, names: Sequence[str]) -> Any:
     """A new value of a scalar field."""
     match field.cpp_type:
         case FieldDescriptor.CPPTYPE_BOOL:
@@ -266,7 +270,7 @@ def _value(field: FieldDescriptor, old: Any, rng: Random, names: Sequence[str]) 
             return _integer(field, old, rng)
 
 
-def _integer(field: FieldDescriptor, old: int, rng: Random) -> int:
+def _integer(field: Field, old: int, rng: Random) -> int:
     wide = field.cpp_type in (FieldDescriptor.CPPTYPE_INT64, FieldDescriptor.CPPTYPE_UINT64)
     signed = field.cpp_type in (FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_INT64)
     bits = 64 if wide else 32
@@ -288,7 +292,7 @@ def _changed_bytes(old: bytes, rng: Random, names: Sequence[str]) -> bytes:
 
 def strings_of(message: Message) -> list[str]:
     """Short strings anywhere in the message: names, most of them."""
-    places: list[tuple[Message, FieldDescriptor]] = []
+    places: list[tuple[Message, Field]] = []
     _walk(message, places, 0)
     found: dict[str, None] = {}
     for owner, field in places:
@@ -305,8 +309,9 @@ def mutate_json(whole: Any, rng: Random) -> Any:
     places: list[tuple[Any, Any]] = []
 
     def walk(node: Any) -> None:
-        for key in list(node) if isinstance(node, dict) else range(len(node)):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-            places.append((node, key))
+        keys: list[Any] = list(cast("Any", node)) if isinstance(node, dict) else list(range(len(node)))
+        for key in keys:
+            places.append((cast("Any", node), key))
             if isinstance(node[key], dict | list):
                 walk(node[key])
 

@@ -332,8 +332,8 @@ def _inputs(specs: Any, rng: Random) -> dict[str, Any] | None:
     items = dict(specs)
     if any(not s.is_static for s in items.values()) or sum(s.nbytes for s in items.values()) > MAX_INPUT:
         return None
-    random = np.random.default_rng(rng.randrange(1 << 30))
-    return {n: random.integers(0, 3, s.shape).astype(s.dtype.numpy) for n, s in items.items()}
+    random: Any = np.random.default_rng(rng.randrange(1 << 30))
+    return {n: np.asarray(random.integers(0, 3, s.shape)).astype(s.dtype.numpy) for n, s in items.items()}
 
 
 # ---------------------------------------------------------------- OM

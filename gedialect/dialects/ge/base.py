@@ -403,9 +403,10 @@ class GeOp(IRDLOperation):
             for g in self.operand_groups()
         ]
         for name, value in self.properties.items():
-            if name in self.attr_names() and isinstance(value, DenseArrayBase):
-                if (value.elt_type == f64) != (name in self.FLOAT_ATTRS):
-                    raise VerifyException(f"{name} is a list of {value.elt_type}")
+            if isinstance(value, DenseArrayBase):
+                element = cast("DenseArrayBase[Any]", value).elt_type
+                if name in self.attr_names() and (element == f64) != (name in self.FLOAT_ATTRS):
+                    raise VerifyException(f"{name} is a list of {element}")
         attrs = self.attrs()
         for operand, attribute in self.CONST_OPERANDS:
             index = [n for n, _ in self.operand_kinds()].index(operand)

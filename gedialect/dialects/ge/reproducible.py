@@ -80,7 +80,7 @@ def _terms(equation: str, arrays: Sequence[Any]) -> int:
         shape = [*array.shape[: len(head)], *array.shape[array.ndim - len(tail) :]]
         for label, size in zip(head + tail, shape, strict=True):
             sizes[label] = max(sizes.get(label, 1), size)
-    kept = set(equation.partition("->")[2]) if "->" in equation else set()
+    kept = equation.partition("->")[2]
     return prod(n for label, n in sizes.items() if label not in kept)
 
 
