@@ -315,6 +315,12 @@ _ENTRIES: tuple[tuple[str, str, str, str], ...] = (
         "A kernel reads bytes nobody wrote, pipes race, or flags do not match; all are listed.",
         "Each line names the instruction at fault.",
     ),
+    (
+        "GE1317",
+        "kernel that runs too long",
+        "The loops of a kernel take more steps than can be simulated; files of the compiler stay far below.",
+        "Is the file damaged? Compile the model again, with smaller sizes if it is not.",
+    ),
     # ------------------------------------------------------------ plans, kernels, tiles
     (
         "GE1401",
