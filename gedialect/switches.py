@@ -207,7 +207,7 @@ def _state(where: str, name: str, value: object) -> tuple[str, bool]:
 def _from_json(path: str, text: str) -> list[tuple[str, bool]]:
     try:
         whole: object = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: a number of thousands of digits
         line = f"{path}:{error.lineno}" if isinstance(error, json.JSONDecodeError) else path
         raise _bad(line, "it is no JSON") from None
     top = cast("dict[str, object]", whole).get("Switch") if isinstance(whole, dict) else None

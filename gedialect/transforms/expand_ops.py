@@ -114,7 +114,7 @@ def _expanded(op: GeOp, made: list[Operation]) -> list[SSAValue] | None:
     builder = GeBuilder(InsertPoint.before(op), op.location)
     try:
         result = type(op).expand(builder, op.attrs(), *op.operand_groups())
-    except GeError:
+    except (GeError, MemoryError):  # tables that no memory holds
         made += builder.created
         return None
     made += builder.created

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import time
@@ -405,3 +406,107 @@ def test_the_interpreter_says_what_needs_the_memory():
         run(parse_module(GeContext(), text), [np.zeros(1, np.float32)])
     assert caught.value.code == "GE1905"
     assert "ge.add" in str(caught.value)
+
+
+# ---------------------------------------------------------------- small models that stand for much
+def i64(name: str, *values: int) -> TensorProto:
+    return helper.make_tensor(name, TensorProto.INT64, [len(values)], values)
+
+
+def refused(nodes: list[onnx.NodeProto], weights: list[TensorProto], code: str) -> None:
+    m = model(nodes)
+    m.graph.initializer.extend(weights)
+    start = time.process_time()
+    with pytest.raises(GeError) as caught:
+        import_model(m)
+    assert caught.value.code == code
+    assert time.process_time() - start < 2
+
+
+def test_functions_that_call_each_other_eight_times():
+    """2 kB that stand for 8 ** 12 nodes."""
+    functions: list[onnx.FunctionProto] = []
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("d", 1)]
+    for i in range(13):
+        names = ["x", *(f"a{j}" for j in range(7)), "y"]
+        op, domain = (f"F{i + 1}", "d") if i < 12 else ("Relu", "")
+        calls = [helper.make_node(op, [a], [b], domain=domain) for a, b in itertools.pairwise(names)]
+        functions.append(helper.make_function("d", f"F{i}", ["x"], ["y"], calls, opsets))
+    m = model([helper.make_node("F0", ["x"], ["y"], domain="d")])
+    del m.opset_import[:]
+    m.opset_import.extend(opsets)
+    m.functions.extend(functions)
+    with pytest.raises(GeError) as caught:
+        import_model(m)
+    assert caught.value.code == "GE1008"
+    assert "more than 65536 nodes" in str(caught.value)
+
+
+def test_constants_that_a_node_stands_for():
+    eye = [helper.make_node("ConstantOfShape", ["s"], ["z"]), helper.make_node("EyeLike", ["z"], ["y"])]
+    refused(eye, [i64("s", 1 << 18, 1 << 18)], "GE1009")
+    numbers = [helper.make_tensor(n, 1, [], [v]) for n, v in (("e", 0.0), ("f", 4000.0))]
+    mel = [helper.make_node("MelWeightMatrix", ["a", "b", "c", "e", "f"], ["y"])]
+    scalars = [helper.make_tensor(n, 7, [], [v]) for n, v in (("a", 1 << 20), ("b", 1 << 20), ("c", 8000))]
+    refused(mel, [*scalars, *numbers], "GE1009")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "weights"),
+    [
+        ([helper.make_node("Range", ["a", "b", "c"], ["r"]), helper.make_node("ReduceMax", ["r"], ["y"])],
+         [helper.make_tensor(n, 1, [], [v]) for n, v in (("a", 0.0), ("b", 1e9), ("c", 1.0))]),
+        ([helper.make_node("Resize", ["x", "", "s"], ["y"])], [helper.make_tensor("s", 1, [1], [1e9])]),
+        ([helper.make_node("ConstantOfShape", ["s"], ["z"]), helper.make_node("Neg", ["z"], ["y"])], [i64("s", 1 << 31)]),
+    ],
+)  # fmt: skip
+def test_what_is_large_is_made_in_the_run(nodes: list[onnx.NodeProto], weights: list[TensorProto], tmp_path: Path):
+    """A file of 300 bytes compiles without gigabytes."""
+    m = model(nodes)
+    m.graph.initializer.extend(weights)
+    del m.graph.output[0].type.tensor_type.shape.dim[:]
+    m.graph.output[0].type.tensor_type.ClearField("shape")
+    (tmp_path / "m.onnx").write_bytes(m.SerializeToString())
+    for level in ("-O0", "-O2"):
+        done = limited("ge_compile", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "m.om"), level)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "m.om").stat().st_size < 1 << 16
+
+
+def test_a_concat_of_thousands():
+    """No kernel has thousands of arguments; working out their order would take minutes."""
+    m = model([helper.make_node("Concat", ["x"] * 3000, ["y"], axis=0)])
+    m.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 12000
+    start = time.process_time()
+    executable = gedialect.compile(m)
+    assert time.process_time() - start < 10
+    x = np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(executable.run([x])["y"], np.tile(x, 3000))
+
+
+def test_numbers_of_thousands_of_digits(tmp_path: Path):
+    number = "9" * 6000
+    (tmp_path / "a.json").write_text(f'{{"Rules": [{number}]}}')
+    with pytest.raises(GeError) as caught:
+        load_rules(tmp_path / "a.json")
+    assert caught.value.code == "GE1115"
+    from gedialect.switches import read_switch_file
+
+    (tmp_path / "a.cfg").write_text(f'{{"Switch": {{"GraphFusion": {{"a": {number}}}}}}}')
+    with pytest.raises(GeError) as caught:
+        read_switch_file(str(tmp_path / "a.cfg"))
+    assert caught.value.code == "GE1018"
+
+
+def test_constants_of_another_kind_stay_operands():
+    """Complex numbers where sizes are due."""
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<?x?xf32> {
+      %s = ge.constant dense<(2.0, 0.0)> : tensor<2xcomplex<f32>>
+      %y = ge.reshape(%x, %s) : (tensor<4xf32>, tensor<2xcomplex<f32>>) -> tensor<?x?xf32>
+      func.return %y : tensor<?x?xf32>
+    }"""
+    from gedialect.transforms.fold_constants import FoldConstants
+
+    module = parse_module(GeContext(), text)
+    FoldConstants().apply(GeContext(), module)
+    assert "ge.reshape(%x, %s)" in str(module)

@@ -167,6 +167,8 @@ def take_constant_operands(op: GeOp) -> bool:
         spec = spec_of(value.type)
         if constant is None or not spec.is_static or prod(spec.shape) * spec.dtype.itemsize > DENSE_LIMIT:
             continue
+        if spec.dtype.kind not in ("fiub" if pairs[name] in op.FLOAT_ATTRS else "iub"):
+            continue  # no element type for it, which is said where the op runs or is inferred
         values = read_constant(constant.value, spec).reshape(-1).tolist()
         if not _is_list(type(op), pairs[name]):
             if len(values) != 1:

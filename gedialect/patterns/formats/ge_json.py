@@ -30,6 +30,8 @@ def parse_json(text: str, file: str, topic: str, refused: list[GeError] | None =
         data = json.loads(text)
     except json.JSONDecodeError as error:
         raise GeError(f"JSON: {error.msg}", code="GE1115", where=f"{file}:{error.lineno}") from None
+    except ValueError:
+        raise GeError("JSON: a number of thousands of digits", code="GE1115", where=file) from None
     if not isinstance(data, dict) or not isinstance(cast(Json, data).get("Rules"), list):
         raise GeError("no list of Rules", code="GE1115", where=f"{file}:1", hint='it holds {"Rules": [...]}')
     entries = cast("list[Any]", data["Rules"])
