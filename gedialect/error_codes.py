@@ -131,6 +131,13 @@ _ENTRIES: tuple[tuple[str, str, str, str], ...] = (
         "A fusion_switch.cfg is neither GE's JSON nor lines NAME:on, or a switch is not on or off.",
         "docs/fusion.md shows both forms; the error names the line.",
     ),
+    (
+        "GE1019",
+        "weights a text may not name",
+        "A text takes weights from a file that is not in its folder, the current one or below, and is not called like "
+        "a file of weights (.onnx, .bin, .data, .weights, .pb): what it names would end up in what is made of it.",
+        "Put the file beside the text, or its folder into the environment variable GEDIALECT_WEIGHTS if you trust it.",
+    ),
     # ------------------------------------------------------------ text, pipelines, rules
     (
         "GE1101",
@@ -309,6 +316,12 @@ _ENTRIES: tuple[tuple[str, str, str, str], ...] = (
         "faults found by the sanitizer",
         "A kernel reads bytes nobody wrote, pipes race, or flags do not match; all are listed.",
         "Each line names the instruction at fault.",
+    ),
+    (
+        "GE1317",
+        "kernel that runs too long",
+        "The loops of a kernel take more steps than can be simulated; files of the compiler stay far below.",
+        "Is the file damaged? Compile the model again, with smaller sizes if it is not.",
     ),
     # ------------------------------------------------------------ plans, kernels, tiles
     (

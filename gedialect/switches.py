@@ -247,7 +247,7 @@ def _from_json(path: str, text: str) -> list[tuple[str, bool]]:
 
     try:
         whole: object = load(text, lambda key, line: _bad(f"{path}:{line}", f"{key} is there twice"))
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: a number of thousands of digits
         line = f"{path}:{error.lineno}" if isinstance(error, json.JSONDecodeError) else path
         raise _bad(line, "it is no JSON") from None
     top = whole.get("Switch") if isinstance(whole, Object) else None

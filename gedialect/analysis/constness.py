@@ -14,7 +14,7 @@ from functools import cache
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, Pure
 
-from gedialect.dialects.ge.attrs import SplatAttr
+from gedialect.dialects.ge.attrs import ON_HOST, SplatAttr
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.ir.spec import spec_of
@@ -31,16 +31,26 @@ GROWTH = 8
 """Repeating to more bytes than this, and this many times as many as are read, is left to the model's run."""
 
 
+LARGE_BYTES = 1 << 26
+"""The same for what any op makes: a range, a padded or resized tensor, an outer product."""
+
+
 def grows(op: Operation) -> bool:
     """Whether the op's result is too large to store for how little it is made of."""
-    if op.name not in REPEATING:
+    if not isinstance(op, GeOp) or not op.results or isinstance(op.results[0].type, ON_HOST):
         return False
     spec = spec_of(op.results[0].type)
-    if not spec.is_static or spec.nbytes <= GROWN_BYTES:
+    if not spec.is_static or spec.nbytes <= (GROWN_BYTES if op.name in REPEATING else LARGE_BYTES):
         return False
-    if all(isinstance(v.owner, ConstantOp) and isinstance(v.owner.value, SplatAttr) for v in op.operands):
+    splats = [isinstance(v.owner, ConstantOp) and isinstance(v.owner.value, SplatAttr) for v in op.operands]
+    if op.name in REPEATING and all(splats):
         return False  # itself a splat, which is stored as one number
-    return spec.nbytes > GROWTH * sum(spec_of(v.type).nbytes for v in op.operands)
+    made_of = 0
+    for value, splat in zip(op.operands, splats, strict=True):
+        if not isinstance(value.type, ON_HOST):
+            operand = spec_of(value.type)
+            made_of += operand.dtype.itemsize if splat else operand.nbytes
+    return spec.nbytes > GROWTH * made_of
 
 
 def const_derived(block: Block, known: Iterable[SSAValue] = ()) -> set[SSAValue]:

@@ -177,10 +177,14 @@ def _scatter_fits(op: GeOp) -> bool:
     return all(a == b for i, (a, b) in enumerate(zip(x.shape, index.shape, strict=True)) if i != axis)
 
 
+MOVED_TENSORS = 512
+"""Operands and results of one movement kernel; the order of its transfers is worked out pair by pair."""
+
+
 def movement_fits(op: GeOp) -> bool:
     """Whether a data movement kernel exists for ``op``."""
     specs = [spec_of(v.type) for v in (*op.operands, *op.results)]
-    if any(0 in s.shape or s.dtype.name not in isa.DTYPES for s in specs):
+    if any(0 in s.shape or s.dtype.name not in isa.DTYPES for s in specs) or len(specs) > MOVED_TENSORS:
         return False
     match op.name:
         case "ge.concat":

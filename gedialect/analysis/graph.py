@@ -13,20 +13,19 @@ from gedialect.errors import GeError
 
 
 def graph_function(module: ModuleOp) -> FuncOp:
-    """``@main``, or the only function. GE1109 if there is none."""
+    """``@main``, or the only function; it has one block. GE1109 if there is none."""
     functions = [op for op in module.ops if isinstance(op, FuncOp)]
     for function in functions:
         if function.sym_name.data == "main" or len(functions) == 1:
+            if len(function.body.blocks) != 1:
+                raise GeError(f"@{function.sym_name.data} must have one block", code="GE1109")
             return function
     raise GeError("the module has no function @main", code="GE1109", hint="write the graph as func.func @main")
 
 
 def graph_block(module: ModuleOp) -> Block:
-    """The block of the graph function; GE1109 if it has none or several."""
-    function = graph_function(module)
-    if len(function.body.blocks) != 1:
-        raise GeError(f"@{function.sym_name.data} must have one block", code="GE1109")
-    return function.body.block
+    """The block of the graph function."""
+    return graph_function(module).body.block
 
 
 def read_by(op: Operation) -> Iterator[SSAValue]:

@@ -137,6 +137,7 @@ def _storages(block: Block) -> list[_Storage]:
         places = op.attributes.get("place")
         free = isinstance(op, ConstantOp) or (
             isinstance(op, GeOp)
+            and places is None  # what is too large to store runs, and has a place
             and not op.regions
             and op.has_trait(Pure)
             and not op.has_trait(IsTerminator)

@@ -54,6 +54,17 @@ def check_model(model: object) -> None:
         )
 
 
+def checked_path(path: object, what: str) -> str:
+    """The name of a file as text; UsageError GE1001 for what is none."""
+    try:
+        name = os.fsdecode(cast("Any", path))
+    except TypeError:
+        name = ""
+    if not name or "\0" in name:
+        raise UsageError(f"{what} is the name of a file, not {path!r:.80}", hint="give a str or a path")
+    return name
+
+
 def checked_shapes(input_shapes: object) -> dict[str, tuple[int, ...]] | None:
     """The shapes as a dict of tuples of int; UsageError GE1001 for what is none."""
     if input_shapes is None:

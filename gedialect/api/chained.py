@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from gedialect.analysis.graph import graph_function
-from gedialect.api.arguments import by_name
+from gedialect.api.arguments import by_name, checked_path
 from gedialect.api.executable import Executable
 from gedialect.api.linked import linkable
 from gedialect.api.report import Report
@@ -126,8 +126,9 @@ class ChainExecutable:
         from gedialect.api.dynamic_om import dynamic_om
         from gedialect.binary.om import write_om
 
+        path = checked_path(path, "the OM to write")
         if self.settings is None:
-            raise unsaveable(self._module, os.fspath(path))
+            raise unsaveable(self._module, path)
         write_om(dynamic_om(self._module, self.settings, "model"), path)
 
 

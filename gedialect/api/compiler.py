@@ -12,7 +12,7 @@ from xdsl.utils.arg_spec import parse_pipeline
 from gedialect.analysis.graph import graph_function
 from gedialect.analysis.opcount import count_ops
 from gedialect.analysis.sizes import check_sizes
-from gedialect.api.arguments import check_model, check_options, checked_shapes
+from gedialect.api.arguments import check_model, check_options, checked_path, checked_shapes
 from gedialect.api.chained import ChainExecutable, late_ops, unsaveable
 from gedialect.api.executable import Executable, ShapedExecutable
 from gedialect.api.fusion_report import FusionLog
@@ -79,6 +79,8 @@ def compile(
     switches = Switches(tuple(disable), tuple(enable), modes, max_fusion_ops, strict_numerics)
     if options:
         switches = switches.over(from_options(options))
+    if fusion_report is not None:
+        fusion_report = checked_path(fusion_report, "fusion_report")
     level_number(level)
     load_target(target)
     _check_precision(precision)
@@ -211,7 +213,7 @@ def import_source(
     if isinstance(model, ModuleOp):
         return _specialized(model.clone(), input_shapes)
     if isinstance(model, str | os.PathLike):
-        path = os.fsdecode(model)
+        path = checked_path(model, "the model")
         if path.endswith(".mlir"):
             return _specialized(parse_file(path), input_shapes)
         from gedialect.frontends import import_inputs, import_model
@@ -227,7 +229,7 @@ def parse_file(path: str) -> ModuleOp:
     """A verified ge module from text; GE11xx with the line at fault."""
     from gedialect.ir.parser import parse_module
     from gedialect.ir.verifier import verify
-    from gedialect.ir.weights import STORE
+    from gedialect.ir.weights import STORE, check_names
 
     try:
         with open(path, "rb") as handle:
@@ -235,10 +237,10 @@ def parse_file(path: str) -> ModuleOp:
     except OSError as error:
         raise GeError(f"cannot read: {error.strerror}", code="GE1002", where=path, hint="check the path") from None
     folder = os.path.dirname(os.path.abspath(path))
-    if folder not in STORE.search:
-        STORE.search.append(folder)
+    STORE.search_first(folder)
     module = parse_module(GeContext(), text, path)
     verify(module, file=path)
+    check_names(module, folder, path)
     return module
 
 

@@ -8,6 +8,7 @@ run: inputs of known type, and constants.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from io import StringIO
 from typing import Any, cast
@@ -30,7 +31,7 @@ from gedialect.ir.context import GeContext
 from gedialect.ir.parser import parse_module
 from gedialect.ir.spec import spec_of
 from gedialect.ir.verifier import verify
-from gedialect.ir.weights import STORE
+from gedialect.ir.weights import STORE, check_names
 from gedialect.targets import load_target
 
 FILE = "om"
@@ -92,6 +93,7 @@ def read_dynamic(om: OmFile, where: str) -> tuple[ModuleOp, dict[str, str]]:
         raise GeError(f"attribute {DYNAMIC_KEY} is damaged", code="GE1309", where=where)
     module = parse_module(GeContext(), fields["text"].encode(), where)
     verify(module, file=where)
+    check_names(module, os.path.dirname(os.path.abspath(where)), where)
     weights = STORE.register(om.weights.view(0, om.weights.size), whole_file=True)
     for op in module.walk():
         if isinstance(op, ConstantOp) and isinstance(op.value, WeightAttr):

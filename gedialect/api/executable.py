@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from gedialect.api.arguments import as_array, by_name
+from gedialect.api.arguments import as_array, by_name, checked_path
 from gedialect.api.report import Report
 from gedialect.errors import GeError, UsageError
 from gedialect.runtime.gears import LoadedGear
@@ -95,7 +95,7 @@ class Executable:
         """Write the OM: to a temporary file first, then renamed."""
         from gedialect.binary.om import write_om
 
-        write_om(self._om if self._om is not None else self._model.om, path)
+        write_om(self._om if self._om is not None else self._model.om, checked_path(path, "the OM to write"))
 
 
 class ShapedExecutable:
@@ -158,9 +158,8 @@ class ShapedExecutable:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """GE1014: an OM needs its sizes."""
-        raise GeError(
-            "cannot save: the input sizes are unknown", code="GE1014", where=os.fspath(path), hint=self._missing
-        )
+        name = checked_path(path, "the OM to write")
+        raise GeError("cannot save: the input sizes are unknown", code="GE1014", where=name, hint=self._missing)
 
 
 def load(path: str | os.PathLike[str]) -> Executable | ChainExecutable:
@@ -169,10 +168,11 @@ def load(path: str | os.PathLike[str]) -> Executable | ChainExecutable:
     from gedialect.api.dynamic_om import is_dynamic, read_dynamic
     from gedialect.binary.om import read_om
 
+    path = checked_path(path, "an OM")
     om = read_om(path)
     if not is_dynamic(om):
         return Executable(None, load_file(path))
     from gedialect.api.compiler import chain
 
-    module, settings = read_dynamic(om, os.fspath(path))
+    module, settings = read_dynamic(om, path)
     return chain(module, settings)

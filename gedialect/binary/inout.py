@@ -61,9 +61,9 @@ def _encode(kind: int, tensors: Sequence[TensorInfo]) -> bytes:
     out = [struct.pack("<I", len(tensors))]
     for t in tensors:
         name, dims = t.name.encode(), struct.pack(f"<{len(t.shape)}q", *t.shape)
-        dtype = 28 if t.dtype is None else t.dtype.ge
+        dtype, nbytes = (28, 0) if t.dtype is None else (t.dtype.ge, t.nbytes)
         out += [
-            _TENSOR.pack(t.nbytes, FORMATS.get(t.format, 2), dtype, len(name), len(dims), len(dims), 0),
+            _TENSOR.pack(nbytes, FORMATS.get(t.format, 2), dtype, len(name), len(dims), len(dims), 0),
             name,
             dims,
             dims,

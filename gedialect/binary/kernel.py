@@ -125,6 +125,36 @@ class Kernel:
     """Of the bytes it was decoded from; empty when built by hand."""
 
 
+def steps(kernel: Kernel) -> int:
+    """At most how many instructions and iterations all blocks of the kernel take together."""
+    ranges = {BLOCK_IDX: (0, kernel.blocks - 1), SUB_BLOCK_IDX: (0, 1)}
+    cores = 2 if kernel.kind == "mix" else 1
+    cube = 0 if kernel.cube is None else _steps(kernel.cube.body, ranges, 0)
+    vector = 0 if kernel.vector is None else _steps(kernel.vector.body, ranges, 0)
+    return kernel.blocks * (cube + cores * vector)
+
+
+def _steps(body: tuple[Inst | Loop, ...], ranges: dict[int, tuple[int, int]], depth: int) -> int:
+    total = 0
+    for item in body:
+        total += 1
+        if isinstance(item, Loop):
+            away = dict(item.hi.terms)
+            for var, coef in item.lo.terms:
+                away[var] = away.get(var, 0) - coef
+            span = _bound(Linear(item.hi.const - item.lo.const, tuple(away.items())), ranges, 1)
+            trips = max(-(-span // item.step), 0)
+            if trips:
+                inner = {**ranges, FIRST_LOOP + depth: (_bound(item.lo, ranges, 0), _bound(item.hi, ranges, 1) - 1)}
+                total += trips * (1 + _steps(item.body, inner, depth + 1))
+    return total
+
+
+def _bound(form: Linear, ranges: dict[int, tuple[int, int]], high: int) -> int:
+    """The least (0) or greatest (1) value of a form."""
+    return form.const + sum(c * ranges[v][high if c > 0 else 1 - high] for v, c in form.terms)
+
+
 def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Row-major element strides of ``shape``."""
     strides: list[int] = []

@@ -21,13 +21,29 @@ from zlib import crc32
 from ..errors import GeError
 from ..ir.dtypes import BY_NAME as DTYPE_BY_NAME
 from .isa import BY_OPCODE, DTYPES, SPACES, VERSION, AttrSpec, Instr, Value, flag_error, load3d_error, shape_error
-from .kernel import FIRST_LOOP, KINDS, MAX_RANK, ROLES, Function, Inst, Kernel, KernelArg, Linear, Loop, Rotation, View
+from .kernel import (
+    FIRST_LOOP,
+    KINDS,
+    MAX_RANK,
+    ROLES,
+    Function,
+    Inst,
+    Kernel,
+    KernelArg,
+    Linear,
+    Loop,
+    Rotation,
+    View,
+    steps,
+)
 from .kernel import contiguous as row_major
 
 MAGIC = b"GEDK"
 LOOP, END_LOOP, END = 0xF0, 0xF1, 0xFF
 MAX_DEPTH = 32
 _LIMIT = 1 << 62
+MAX_STEPS = 1 << 28
+"""Instructions and iterations of one launch; the simulator takes seconds for as many empty iterations."""
 
 _DTYPE_NUMBER = {name: i for i, name in enumerate(DTYPES)}
 _SPACE_NUMBER = {name: i for i, name in enumerate(SPACES)}
@@ -175,8 +191,8 @@ class _Writer:
 def decode(data: bytes | bytearray | memoryview, *, where: str | None = None) -> Kernel:
     """The kernel that ``data`` encodes.
 
-    Raises GeError GE1312 (not a kernel, or another version), GE1313 (cut short or corrupt) or GE1314 (code that
-    breaks a rule of the instruction set).
+    Raises GeError GE1312 (not a kernel, or another version), GE1313 (cut short or corrupt), GE1314 (code that
+    breaks a rule of the instruction set) or GE1317 (loops that do not end in any sensible time).
     """
     data = bytes(data)
     if data[:4] != MAGIC:
@@ -188,7 +204,10 @@ def decode(data: bytes | bytearray | memoryview, *, where: str | None = None) ->
             f"kernel encoding version {data[4]}, expected {VERSION}", code="GE1312", where=where, hint="compile again"
         )
     try:
-        return _Reader(data[:-4]).kernel(hashlib.sha256(data).digest())
+        kernel = _Reader(data[:-4]).kernel(hashlib.sha256(data).digest())
+        if (count := steps(kernel)) > MAX_STEPS:
+            raise GeError(f"kernel {kernel.name} takes up to {count} steps, more than {MAX_STEPS}", code="GE1317")
+        return kernel
     except GeError as e:
         raise e.at(where) if where is not None else e
     except (IndexError, struct.error, UnicodeDecodeError) as e:

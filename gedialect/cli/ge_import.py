@@ -70,6 +70,7 @@ def add_module(files: contextlib.ExitStack, module: ModuleOp, path: str, prog: s
     either is a file that the module's weights are read from.
     """
     from gedialect.frontends import weight_files
+    from gedialect.ir.weights import check_names
 
     weights = path.removesuffix(".mlir") + ".weights.bin"
     outputs: dict[str, str | None] = {"-o": path}
@@ -83,6 +84,7 @@ def add_module(files: contextlib.ExitStack, module: ModuleOp, path: str, prog: s
         with open(name, "wb") as data:
             weight_files.write_memory_weights(module, data, os.path.abspath(weights))
     weight_files.rename_weights(module, lambda name: name_from(name, folder))
+    check_names(module, folder, path)  # what cannot be read again is not written
     with open(text, "w", encoding="utf-8") as out:
         print_module(module, out)
 

@@ -326,7 +326,8 @@ class GeOptMain(xDSLOptMain):
             module, parser = parse_with(self.ctx, data, name, implicit, offset)
             self.positions = parser.positions(offset)
             folder = os.path.dirname(os.path.abspath(name)) if self.args.input_file else os.getcwd()
-            self.weight_folder(folder)
+            if b"weight" in data or b"late" in data:  # else nothing names files, and the import takes time
+                self.weight_folder(module, folder)
             if self.args.input_shape is not None:
                 from gedialect.ir.input_shapes import parse_input_shapes
                 from gedialect.transforms.specialize_shapes import specialize
@@ -353,11 +354,12 @@ class GeOptMain(xDSLOptMain):
         escaped = shape.replace("\\", "\\\\").replace('"', '\\"')
         return f'{extension}{{input-shape="{escaped}"}}'
 
-    def weight_folder(self, folder: str) -> None:
-        """Weights named relative to the text file are found beside it."""
-        weights = sys.modules.get("gedialect.ir.weights")
-        if weights is not None and folder not in weights.STORE.search:
-            weights.STORE.search.append(folder)
+    def weight_folder(self, module: ModuleOp, folder: str) -> None:
+        """Weights named relative to the text file are found beside it; GE1019 for those it may not name."""
+        from gedialect.ir.weights import STORE, check_names
+
+        STORE.search_first(folder)
+        check_names(module, folder, self.get_input_name())
 
     def _verify(self, module: ModuleOp) -> None:
         verifier.verify(module, file=self.get_input_name(), positions=self.positions)

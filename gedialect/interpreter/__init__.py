@@ -120,6 +120,5 @@ def run_op(op: Operation, values: Mapping[SSAValue, Any]) -> list[Array]:
         None if g is None else values[g] if isinstance(g, SSAValue) else [values[v] for v in g]
         for g in op.operand_groups()
     ]
-    with np.errstate(all="ignore"):
-        results = type(op).evaluate(op.attrs(), *operands)
+    results = type(op).evaluated(op.attrs(), *operands)
     return list(cast("tuple[Array, ...]", results)) if isinstance(results, tuple) else [results]

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
     ComplexType,
+    DenseIntOrFPElementsAttr,
     IndexType,
     IntegerType,
     MemRefType,
@@ -47,9 +48,12 @@ MAX_DEPTH = 64
 MAX_DENSE = 1 << 26
 """Elements of a dense literal; larger constants are ``#ge.splat`` or ``#ge.weight``."""
 
+MAX_WIDTH = (1 << 24) - 1
+"""Bits of the widest integer type, as in MLIR."""
+
 _K = MLIRTokenKind
 _TOKEN = re.compile(
-    r"(?:\s+|//[^\n]*\n?)*"
+    r"(?:\s++|//[^\n]*+\n?)*+"  # possessive: two ways to split blanks are exponentially many for a row of them
     r"(?:(%(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*))"
     r"|([a-zA-Z_][a-zA-Z0-9_$.]*)"
     r"|([:,()}\[\]<>=+/*?|]|->|\{-#|\{|-|#-\}|\.\.\.)"
@@ -80,6 +84,7 @@ _PUNCTUATION: dict[str, MLIRTokenKind] = {str(text): kind for text, kind in KIND
 
 # Texts whose meaning depends on nothing else, in the form the printer writes. Each ends where xDSL's parser would end.
 _TENSOR = re.compile(r"tensor<(?:(?:[0-9]+|\?)x)*[a-z][a-zA-Z0-9]*(?:, #[a-z_]+\.[a-z_]+<[A-Za-z0-9_, ]*>)?>")
+_INTEGER_TYPE = re.compile(r"[su]?i([0-9]+)", re.ASCII)
 _NUMBER = r"-?[0-9]+(?:\.[0-9]*(?:[eE][+-]?[0-9]+)?)?(?: : [a-z][a-zA-Z0-9]*)?"
 _NUMBER_ATTR = re.compile(_NUMBER + r"(?![\w.$<]|\s*(?::|//))", re.ASCII)
 _ARRAY_ATTR = re.compile(rf"\[(?:{_NUMBER}(?:, {_NUMBER})*)?\]", re.ASCII)
@@ -146,7 +151,10 @@ class FastParser(Parser):
     def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> Token[MLIRTokenKind, str]:
         state = self._parser_state
         token = state.current_token
-        assert expected_kind is None or token.kind is expected_kind, f"unexpected token {token}"
+        if (
+            expected_kind is not None and token.kind is not expected_kind
+        ):  # xDSL asserts, also about what is in the text
+            self.raise_error(f"{expected_kind.name} expected", token.span)
         state.current_token = state.lexer.lex()
         return token
 
@@ -269,6 +277,22 @@ class FastParser(Parser):
         if (found := self.parse_optional_type()) is not None:
             return found
         return self._parse_optional_builtin_parametrized_attr()
+
+    def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
+        token = self._current_token
+        match = _INTEGER_TYPE.fullmatch(token.text)
+        # xDSL checks values against the range of their type, which takes as much memory
+        if match is not None and (len(match[1]) > 8 or int(match[1]) > MAX_WIDTH):
+            self.raise_error(f"an integer type has at most {MAX_WIDTH} bits", token.span)
+        return super()._parse_optional_integer_or_float_type()
+
+    def parse_dense_int_or_fp_elements_attr(self, type: RankedStructure[Any] | None) -> DenseIntOrFPElementsAttr:
+        start = self._current_token.span
+        found = super().parse_dense_int_or_fp_elements_attr(type)
+        size = found.get_element_type().compile_time_size
+        if len(found.data.data) != len(found) * size:  # bytes written as a string; xDSL counts whole elements only
+            self.raise_error(f"{len(found.data.data)} bytes for {len(found)} elements of {size} bytes", start)
+        return found
 
     def _parse_dense_literal_type(self) -> RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType]:
         # xDSL builds a constraint object for each literal here, 0.3 ms.

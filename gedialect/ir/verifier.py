@@ -49,8 +49,13 @@ def _op_findings(op: Operation, block: Block | None) -> Iterator[Finding]:
     try:
         # Not op.verify(): on failure that prints the whole module into the exception.
         op.verify_()
-    except (VerifyException, ValueError) as error:  # ValueError: xDSL's traits met a value that nothing defines
+    except VerifyException as error:
         yield op, DOES_NOT_VERIFY, f"{op.name} does not verify: {cap(str(error), 300)}", None
+    except Exception as error:
+        # An op is not trusted before it verifies: xDSL's own checks meet values that nothing defines, and attributes
+        # of any kind and size, and say so by nearly every type of exception.
+        message = f"{op.name} does not verify: {type(error).__name__}: {cap(str(error), 300)}"
+        yield op, DOES_NOT_VERIFY, message, None
 
 
 def _dominance(region: Region) -> DominanceInfo | None:

@@ -10,6 +10,7 @@ import hashlib
 import itertools
 import mmap
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from gedialect.errors import GeError
@@ -18,7 +19,58 @@ from gedialect.ir.spec import Spec
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Attribute
+
+
+SEARCH_VARIABLE = "GEDIALECT_WEIGHTS"
+"""Environment variable: more folders a text may name weights in, separated as in PATH."""
+_LOOKS_LIKE_WEIGHTS = re.compile(r"\.(onnx|onnx[._]data|bin|data|weights?|pb)$", re.IGNORECASE)
+
+
+def check_names(module: ModuleOp, folder: str, where: str) -> None:
+    """GE1019 unless the text ``where`` in ``folder`` may name the files it takes weights from.
+
+    A text may come from anywhere, and what it names ends up in what is made of it. So it may name what lies in its own
+    folder, the current one, those of ``GEDIALECT_WEIGHTS``, or below; elsewhere only what is called like a file of
+    weights, which is what ge-import writes for a model in another folder.
+    """
+    from gedialect.dialects.ge.attrs import WeightAttr
+    from gedialect.dialects.ge.constant import ConstantOp
+    from gedialect.dialects.ge.control import LateOp
+
+    checked: set[str] = set()
+    for op in module.walk():
+        name = None
+        if isinstance(op, ConstantOp) and isinstance(op.value, WeightAttr):
+            name = op.value.file.data
+        elif isinstance(op, LateOp) and op.file is not None:
+            name = op.file.data
+        if name is not None and name not in checked:
+            checked.add(name)
+            if not may_name(name, folder):
+                raise GeError(
+                    f"the text takes weights from {name!r:.300}, a file that is not beside it",
+                    code="GE1019",
+                    where=where,
+                    hint=f"put the file beside the text, or its folder into {SEARCH_VARIABLE} if you trust the text",
+                )
+
+
+def may_name(name: str, folder: str) -> bool:
+    """Whether a text in ``folder`` may take weights from the file ``name``; one that does not exist does no harm."""
+    if name.startswith("memory:") or _LOOKS_LIKE_WEIGHTS.search(name):
+        return True
+    found = STORE.find(name)
+    if found is None:
+        return True
+    path = os.path.realpath(found)
+    tops = [os.path.realpath(base) for base in (folder, os.getcwd(), *_more_folders())]
+    return any(os.path.commonpath([top, path]) == top for top in tops)
+
+
+def _more_folders() -> list[str]:
+    return [f for f in os.environ.get(SEARCH_VARIABLE, "").split(os.pathsep) if f]
 
 
 class WeightStore:
@@ -47,14 +99,27 @@ class WeightStore:
         self._memory[name] = data
         return name
 
+    def search_first(self, folder: str) -> None:
+        """Try ``folder`` before those of texts that were read earlier."""
+        if folder in self.search:
+            self.search.remove(folder)
+        self.search.insert(0, folder)
+
     def path(self, file: str) -> str:
         """Where ``file`` lies; GE1002 if nowhere."""
-        for candidate in [file, *(os.path.join(d, file) for d in self.search)]:
-            if os.path.isfile(candidate):
-                return candidate
-        raise GeError(
-            "weight file not found", code="GE1002", where=file, hint="run where the model file is, or beside it"
-        )
+        found = self.find(file)
+        if found is None:
+            raise GeError(
+                "weight file not found", code="GE1002", where=file, hint="run where the model file is, or beside it"
+            )
+        return found
+
+    def find(self, file: str) -> str | None:
+        """Where ``file`` lies, None if nowhere."""
+        if "\0" in file:
+            return None
+        candidates = [file, *(os.path.join(d, file) for d in (*self.search, *_more_folders()))]
+        return next((c for c in candidates if os.path.isfile(c)), None)
 
     def span(self, file: str, offset: int, length: int) -> memoryview:
         """``length`` bytes of ``file`` from ``offset``; GE1003 beyond its end."""

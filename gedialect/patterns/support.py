@@ -62,7 +62,7 @@ def infer_types(
     """Result specs; ``known`` serves ops whose operands do not tell them. NoMatch where the operands do not fit."""
     values = {k: to_python(v) for k, v in props.items()}
     try:
-        return cls.infer(Attrs(values, known or ()), *groups)
+        return cls.inferred(Attrs(values, known or ()), *groups)
     except GeError as e:
         if e.code == "GE1903":
             if known is not None:

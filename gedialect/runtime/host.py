@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-import numpy as np
 import numpy.typing as npt
 
 from gedialect.binary.tasks import SEGMENTS, HostTask
@@ -25,8 +24,7 @@ def run_host_task(task: HostTask, operands: Sequence[npt.NDArray[Any] | None]) -
     for n in attributes[SEGMENTS]:
         groups.append(rest.pop(0) if n < 0 else [rest.pop(0) for _ in range(n)])
     specs = [Spec(r.dtype, r.shape) for r in task.results]
-    with np.errstate(all="ignore"):
-        results = op_class(task.op).evaluate(Attrs(values, specs), *groups)
+    results = op_class(task.op).evaluated(Attrs(values, specs), *groups)
     arrays: list[npt.NDArray[Any]] = list(cast("tuple[Any, ...]", results)) if isinstance(results, tuple) else [results]
     for array, spec in zip(arrays, specs, strict=True):
         if array.shape != spec.shape or array.dtype != spec.dtype.numpy:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, cast
 
@@ -185,9 +185,16 @@ def _tensors(om: OmFile, key: str, least: int) -> list[TensorInfo]:
     if len({t.name for t in tensors}) != len(tensors):
         raise GeError(f"attribute {key} names a tensor twice", code="GE1309")
     stated = om.inputs if key == INPUTS_KEY else om.outputs
-    if [(t.name, t.shape) for t in tensors] != [(t.name, t.shape) for t in stated]:
+    if len(stated) != len(tensors) or any(not _agree(t, s) for t, s in zip(tensors, stated, strict=True)):
         raise GeError(f"attribute {key} and MODEL_INOUT_INFO disagree", code="GE1309")
+    stated[:] = [replace(s, dtype=t.dtype) for t, s in zip(tensors, stated, strict=True)]  # for writing it again
     return tensors
+
+
+def _agree(tensor: TensorInfo, stated: TensorInfo) -> bool:
+    """Whether MODEL_INOUT_INFO says the same; it names no element types that GE has no number for."""
+    unnamed = stated.dtype is None and tensor.dtype is not None and not tensor.dtype.ge_proto
+    return (tensor.name, tensor.shape) == (stated.name, stated.shape) and (unnamed or tensor.dtype is stated.dtype)
 
 
 def _tensor(entry: object, key: str, least: int) -> TensorInfo:

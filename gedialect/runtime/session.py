@@ -58,11 +58,17 @@ class Session:
         infos = self.model.outputs if gear is None else gear.outputs
         if gear is not None:
             arrays.append(np.array([gear.number], np.int32))
-        outputs = [np.empty(t.shape, _numpy(t)) for t in infos]
+        try:
+            outputs = [np.empty(t.shape, _numpy(t)) for t in infos]
+            workspace = np.empty(self.model.memory.workspace, np.uint8)
+        except (MemoryError, ValueError):  # ValueError: more than numpy can address
+            size = self.model.memory.workspace + sum(t.nbytes for t in infos)
+            text = f"out of memory: a run needs {size} bytes for its outputs and workspace"
+            raise GeError(text, code="GE1905", hint="give a smaller model or more memory") from None
         regions = _Regions(
             [_bytes(a) for a in arrays],
             [_bytes(a) for a in outputs],
-            np.empty(self.model.memory.workspace, np.uint8),
+            workspace,
             self,
             "" if gear is None else f" of gear {gear.name}",
         )

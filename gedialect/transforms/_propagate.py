@@ -105,7 +105,7 @@ def _retype(op: GeOp) -> bool:
     specs = operand_specs(op)
     attrs = op.attrs()
     try:
-        found = type(op).infer(attrs, *specs)
+        found = type(op).inferred(attrs, *specs)
     except GeError as e:
         if e.code == "GE1903":  # an op whose results are not told by its operands
             return False

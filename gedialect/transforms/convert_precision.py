@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -19,6 +19,7 @@ from gedialect.errors import GeError, UsageError
 from gedialect.ir import dtypes
 from gedialect.ir.dtypes import F32, DType
 from gedialect.ir.spec import Spec, spec_of
+from gedialect.transforms._propagate import functions
 
 TARGETS = {"f16": dtypes.F16, "bf16": dtypes.BF16}
 
@@ -44,9 +45,8 @@ class ConvertPrecisionPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.to not in TARGETS:
             raise UsageError(f"unknown precision {self.to}", code="GE1001", hint="f16 or bf16")
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                _Conversion(function.body.block, TARGETS[self.to]).run()
+        for function in functions(op):
+            _Conversion(function.body.block, TARGETS[self.to]).run()
 
 
 class _Conversion:

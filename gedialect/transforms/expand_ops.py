@@ -7,18 +7,22 @@ from typing import Any, ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from gedialect.analysis.constness import const_derived, is_const_derived
+from gedialect.analysis.constness import GROWN_BYTES, const_derived, is_const_derived
 from gedialect.analysis.fusibility import approximate, kernel_kind
-from gedialect.dialects.ge.base import GeOp, is_view
+from gedialect.dialects.ge.attrs import SplatAttr
+from gedialect.dialects.ge.base import FusionClass, GeOp, is_view
 from gedialect.dialects.ge.builder import GeBuilder
+from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.errors import GeError
 from gedialect.ir.context import count
-from gedialect.ir.spec import spec_of
+from gedialect.ir.spec import Spec, spec_of
+from gedialect.ir.weights import read_constant
+from gedialect.transforms._propagate import functions
 
 
 @dataclass(frozen=True)
@@ -26,22 +30,54 @@ class ExpandOpsPass(ModulePass):
     """Replaces an op that no kernel can compute by its expansion, if kernels compute all of that.
 
     Ops with a kernel keep their form, and so do those that depend on constants alone. An op that cannot be
-    expanded this way is left for the host. Shapes must be known.
+    expanded this way is left for the host. Shapes must be known. A large constant of one value that would have to lie
+    in the file, as a result of the model has to, is made when the model runs.
     """
 
     name: ClassVar[str] = "expand-ops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                block = function.body.block
-                constant = const_derived(block)
-                for inner in list(block.ops):
-                    if isinstance(inner, GeOp) and not any(r in constant for r in inner.results):
-                        name = inner.name
-                        if _needs_expansion(inner) and expand(inner):
-                            count(ctx, self.name, name)
-                _drop_unused(block)
+        for function in functions(op):
+            block = function.body.block
+            for inner in list(block.ops):
+                if isinstance(inner, ConstantOp) and isinstance(inner.value, SplatAttr) and _repeat(inner):
+                    count(ctx, self.name, inner.name)
+            constant = const_derived(block)
+            for inner in list(block.ops):
+                if isinstance(inner, GeOp) and not any(r in constant for r in inner.results):
+                    name = inner.name
+                    if _needs_expansion(inner) and expand(inner):
+                        count(ctx, self.name, name)
+            _drop_unused(block)
+
+
+STORED_BYTES = 1 << 26
+"""A constant of one value above this size is not stored, whatever reads it."""
+
+
+def _repeat(op: ConstantOp) -> bool:
+    """Let readers that a stored constant would be for read one that is repeated in the run; whether there are any."""
+    spec = spec_of(op.y.type)
+    if spec.nbytes <= GROWN_BYTES:
+        return False
+    uses = [use for use in op.y.uses if isinstance(use.operation, ReturnOp) or _stores(use.operation, spec)]
+    if not uses:
+        return False
+    one = read_constant(op.value, spec).reshape(-1)[:1]
+    builder = GeBuilder(InsertPoint.after(op), op.location)
+    value = builder.expand(builder.array(one), shape=spec.shape)
+    if value.type != op.y.type:
+        return False
+    value.name_hint = op.y.name_hint
+    for use in uses:
+        use.operation.operands[use.index] = value
+    return True
+
+
+def _stores(reader: Operation, spec: Spec) -> bool:
+    """Whether an op would read the constant from memory: kernels hold the value of one beside element-wise work."""
+    elementwise = isinstance(reader, GeOp) and reader.FUSION_CLASS is FusionClass.ELEMENTWISE
+    return spec.nbytes > STORED_BYTES and not elementwise
 
 
 def _needs_expansion(op: GeOp) -> bool:
@@ -78,7 +114,7 @@ def _expanded(op: GeOp, made: list[Operation]) -> list[SSAValue] | None:
     builder = GeBuilder(InsertPoint.before(op), op.location)
     try:
         result = type(op).expand(builder, op.attrs(), *op.operand_groups())
-    except GeError:
+    except (GeError, MemoryError):  # tables that no memory holds
         made += builder.created
         return None
     made += builder.created

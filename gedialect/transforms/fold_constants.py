@@ -17,6 +17,10 @@ class FoldConstants(ModulePass):
     Also the sizes of tensors of known shape, and constant operands with an attribute form (shape, sizes, k, ...).
     Larger values stay symbolic (*const-derived*), so that weights are never copied. Ops are evaluated in their own
     element type; random ops never are. The bodies of ``ge.fusion`` are left alone.
+
+    The result has the same bits on every machine: products are added up without rounding, whatever BLAS does, and
+    functions of f32 and narrower types are computed in f64 and rounded once. What remains is exp and the like of f64,
+    products of three and more operands in one einsum, and Fourier transforms, whose last bit may differ.
     """
 
     name: ClassVar[str] = "fold-constants"

@@ -14,7 +14,6 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -44,6 +43,7 @@ from gedialect.ir.context import count
 from gedialect.ir.sources import merge_ops
 from gedialect.ir.spec import spec_of
 from gedialect.targets import DEFAULT_TARGET, Target, load_target
+from gedialect.transforms._propagate import functions
 from gedialect.transforms._recompute import Recompute
 
 CYCLE_SEARCH = 400
@@ -81,14 +81,13 @@ class GroupKernelsPass(ModulePass):
                 )
             labels.append(ops)
         limits = Limits(load_target(self.target), self.elementwise, self.moves, self.recompute, labels, self.max_ops)
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                if self.fuse and self.moves:
-                    _splits_as_slices(function.body.block)
-                grouping = _Grouping(function.body.block, limits if self.fuse else None)
-                grouping.run()
-                if grouping.again:
-                    count(ctx, self.name, "values computed again", grouping.again)
+        for function in functions(op):
+            if self.fuse and self.moves:
+                _splits_as_slices(function.body.block)
+            grouping = _Grouping(function.body.block, limits if self.fuse else None)
+            grouping.run()
+            if grouping.again:
+                count(ctx, self.name, "values computed again", grouping.again)
 
 
 @dataclass

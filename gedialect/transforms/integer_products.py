@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -25,6 +24,7 @@ from gedialect.errors import GeError
 from gedialect.ir import dtypes
 from gedialect.ir.context import count
 from gedialect.ir.spec import spec_of
+from gedialect.transforms._propagate import functions
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,10 @@ class IntegerProductsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.strict:
             return
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                for inner in list(function.body.block.ops):
-                    if isinstance(inner, Conv2dOp | Conv3dOp | MatmulOp) and _rewrite(inner):
-                        count(ctx, self.name, inner.name)
+        for function in functions(op):
+            for inner in list(function.body.block.ops):
+                if isinstance(inner, Conv2dOp | Conv3dOp | MatmulOp) and _rewrite(inner):
+                    count(ctx, self.name, inner.name)
 
 
 @dataclass(frozen=True)

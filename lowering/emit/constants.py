@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from gedialect.binary.weights import Deferred, Source, Span
 from gedialect.dialects.ge.attrs import SplatAttr, WeightAttr
 from gedialect.dialects.ge.constant import ConstantOp
+from gedialect.dialects.ge.reproducible import as_result, reproducible
 from gedialect.interpreter import run_op
 from gedialect.ir.spec import Spec, spec_of
 from gedialect.ir.weights import STORE, constant_bytes
@@ -85,9 +86,11 @@ def _evaluate(value: SSAValue) -> memoryview:
             continue
         work += missing
     for op in order:
-        for result, array in zip(op.results, run_op(op, values), strict=True):
+        with reproducible():
+            arrays = run_op(op, values)
+        for result, array in zip(op.results, arrays, strict=True):
             if result is value or waiting.get(result):
-                values[result] = array
+                values[result] = as_result(array, spec_of(result.type))
         for operand in op.operands:
             waiting[operand] -= 1
             if waiting[operand] == 0 and operand is not value:

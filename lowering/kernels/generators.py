@@ -34,9 +34,13 @@ class Generator(Protocol):
 
 
 def generator_of(fusion: FusionOp) -> Generator:
-    """The generator of a group, by the class of its ops; UnsupportedError GE1206 if there is none."""
+    """The generator of a group, by the class of its ops; UnsupportedError GE1206 if there is none, as for tensors of
+    unknown sizes and without elements."""
     names: set[str] = set()
     classes: set[FusionClass] = set()
+    for value in (*fusion.operands, *(r for op in fusion.body.block.ops for r in op.results)):
+        if not (spec := spec_of(value.type)).is_static or spec.size == 0:
+            raise UnsupportedError(f"no kernel for a group with {spec}", code="GE1206")
     for op in fusion.body.block.ops:
         if isinstance(op, GeOp):
             names.add(op.name)

@@ -18,6 +18,7 @@ from gedialect.analysis.primitives import REDUCTIONS, expand_all, profile_block
 from gedialect.dialects.ge.base import FusionClass, GeOp
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.dialects.ge.fusion import FusionOp, YieldOp
+from gedialect.dialects.ge.reproducible import as_result, reproducible
 from gedialect.errors import GeError
 from gedialect.ir.access import Access, collapse, row_major
 from gedialect.ir.spec import spec_of
@@ -202,8 +203,9 @@ def _fold(program: Program, op: GeOp) -> Scalar:
     import numpy as np
 
     arrays = [np.array(program.scalars[v], spec_of(v.type).dtype.numpy) for v in op.operands]
-    with np.errstate(all="ignore"):
-        return np.asarray(type(op).evaluate(op.attrs(), *arrays)).reshape(-1)[0].item()
+    with np.errstate(all="ignore"), reproducible():
+        found = type(op).evaluate(op.attrs(), *arrays)
+    return as_result(found, spec_of(op.results[0].type)).reshape(-1)[0].item()
 
 
 def tile_bytes(program: Program, tile: Sequence[int]) -> int:

@@ -22,6 +22,7 @@ from gedialect.dialects.ge.convolve import matmul
 from gedialect.dialects.ge.given import check_words
 from gedialect.dialects.ge.nn import check_bias
 from gedialect.dialects.ge.numeric import np, require_kinds, wide
+from gedialect.dialects.ge.reproducible import matmul as matmul_of
 from gedialect.dialects.ge.shapes import mismatch
 from gedialect.ir.spec import DYNAMIC, Spec
 
@@ -110,7 +111,7 @@ class AttentionOp(GeOp):
             query, key, value = np.split(query, [heads * d, (heads + groups) * d], -1)
         q, k, v = (_bnsd(attrs, wide(x), n) for x, n in ((query, heads), (key, groups), (value, groups)))
         k, v = (np.repeat(x, heads // groups, 1) for x in (k, v))
-        scores = np.matmul(q, k.swapaxes(-1, -2)) * attrs.scale
+        scores = matmul_of(q, k.swapaxes(-1, -2)) * attrs.scale
         if shift is not None:
             scores = scores + wide(shift)
         if mask is not None:
@@ -119,7 +120,7 @@ class AttentionOp(GeOp):
         weights = weights / np.sum(weights, -1, keepdims=True)
         if attrs.nan_value is not None:
             weights = np.where(np.isnan(weights), np.asarray(attrs.nan_value, weights.dtype), weights)
-        y = np.matmul(weights, v)
+        y = matmul_of(weights, v)
         if attrs.input_layout != "BNSD":
             y = y.transpose(0, 2, 1, 3)
         y = y.reshape(*y.shape[:2], -1) if attrs.input_layout == "BSH" else y

@@ -52,6 +52,7 @@ from xdsl.utils.exceptions import VerifyException
 from gedialect.errors import GeError
 from gedialect.ir.access import Access
 from gedialect.ir.dtypes import DType
+from gedialect.ir.lazy import np
 from gedialect.ir.spec import DYNAMIC, Spec, spec_of, tensor_type
 
 if TYPE_CHECKING:
@@ -161,8 +162,9 @@ def _str_attr(value: str) -> Attribute:
     return StringAttr(value)
 
 
-def to_attr(value: PyAttr, *, floats: bool = False) -> Attribute:
-    """The attribute for a Python value: i64, f64, i1, string or dense array of i64 or f64."""
+def to_attr(value: PyAttr, *, floats: bool = False, strings: bool = False) -> Attribute:
+    """The attribute for a Python value: i64, f64, i1, string, array of strings, or dense array of i64 or f64. An empty
+    list is one of ``floats`` or ``strings`` where that is said."""
     match value:
         case Attribute():
             return value
@@ -176,7 +178,9 @@ def to_attr(value: PyAttr, *, floats: bool = False) -> Attribute:
             return _str_attr(value)
         case _:
             items = list(value)
-            if items and isinstance(items[0], str):
+            if any(isinstance(v, str) for v in items) or (strings and not items):
+                if not all(isinstance(v, str) for v in items):
+                    raise ValueError("strings and numbers in one list")
                 return ArrayAttr([StringAttr(cast(str, v)) for v in items])
             if floats or any(isinstance(v, float) for v in items):
                 return DenseArrayBase.from_list(f64, [float(v) for v in items])
@@ -223,6 +227,28 @@ class GeOp(IRDLOperation):
         """Result specs from attributes and operand specs (None for an absent optional, a list for a
         variadic operand). Raises GeError GE1005 when the operands do not fit."""
         raise GeError(f"{cls.name} has no type inference; give its result types", code="GE1903")
+
+    @classmethod
+    def inferred(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
+        """``infer`` of attributes and operands that nobody has checked: whatever it trips over is a GE1005."""
+        try:
+            return cls.infer(attrs, *operands)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise GeError(f"{cls.name}: attributes or operands do not fit: {error}", code="GE1005") from error
+
+    @classmethod
+    def evaluated(cls, attrs: Attrs, *operands: Any) -> Results:
+        """``evaluate`` of values that nobody has checked: whatever it trips over is a GE1005, and GE1905 where the
+        result does not fit into memory."""
+        try:
+            with np.errstate(all="ignore"):
+                return cls.evaluate(attrs, *operands)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise GeError(f"{cls.name} fails on these values: {error}", code="GE1005") from error
+        except MemoryError as error:
+            raise GeError(
+                f"{cls.name}: out of memory", code="GE1905", hint="give a smaller model or more memory"
+            ) from error
 
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
@@ -343,14 +369,14 @@ class GeOp(IRDLOperation):
         props: dict[str, Attribute] = {}
         for key, value in attrs.items():
             if value is not None:
-                props[key] = to_attr(value, floats=key in cls.FLOAT_ATTRS)
+                props[key] = to_attr(value, floats=key in cls.FLOAT_ATTRS, strings=key in _string_lists(cls))
         if types is None:
             if results is None:
                 specs = [
                     None if g is None else spec_of(g.type) if isinstance(g, SSAValue) else [spec_of(v.type) for v in g]
                     for g in groups
                 ]
-                results = cls.infer(Attrs({k: to_python(v) for k, v in props.items()}), *specs)
+                results = cls.inferred(Attrs({k: to_python(v) for k, v in props.items()}), *specs)
             types = [tensor_type(r) for r in results]
         if _needs_segments(cls):
             props["operandSegmentSizes"] = _segments(tuple(sizes))
@@ -410,13 +436,18 @@ class GeOp(IRDLOperation):
             None if g is None else spec_of(g.type) if isinstance(g, SSAValue) else [spec_of(v.type) for v in g]
             for g in self.operand_groups()
         ]
+        for name, value in self.properties.items():
+            if isinstance(value, DenseArrayBase):
+                element = cast("DenseArrayBase[Any]", value).elt_type
+                if name in self.attr_names() and (element == f64) != (name in self.FLOAT_ATTRS):
+                    raise VerifyException(f"{name} is a list of {element}")
         attrs = self.attrs()
         for operand, attribute in self.CONST_OPERANDS:
             index = [n for n, _ in self.operand_kinds()].index(operand)
             if (specs[index] is None) == (attrs.get(attribute) is None) and specs[index] is not None:
                 raise VerifyException(f"operand {operand} and attribute {attribute} exclude each other")
         try:
-            want = type(self).infer(attrs, *specs)
+            want = type(self).inferred(attrs, *specs)
         except GeError as e:
             if e.code == "GE1903":
                 return
@@ -478,21 +509,21 @@ def parse_own_attrs(parser: Parser, cls: type[GeOp]) -> dict[str, Attribute]:
         if name in props:
             parser.raise_error(f"attribute {name} is given twice", pos, parser.pos)
         parser.parse_punctuation("=")
-        props[name] = _parse_short(parser, name in cls.FLOAT_ATTRS)
+        props[name] = _parse_short(parser, name in cls.FLOAT_ATTRS, name in _string_lists(cls))
 
     if names:
         parser.parse_optional_comma_separated_list(parser.Delimiter.BRACES, entry)
     return props
 
 
-def _parse_short(parser: Parser, floats: bool) -> Attribute:
+def _parse_short(parser: Parser, floats: bool, strings: bool) -> Attribute:
     if (boolean := parser.parse_optional_boolean()) is not None:
         return BoolAttr.from_bool(boolean)
     if (number := _optional_number(parser, floats)) is not None:
         return to_attr(number)
     items = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, lambda: _list_item(parser, floats))
     if items is not None:
-        return to_attr(cast("list[float]", items), floats=floats)
+        return to_attr(cast("list[float]", items), floats=floats, strings=strings)
     return parser.parse_attribute()
 
 
@@ -525,6 +556,12 @@ def _operand_kinds(cls: type[GeOp]) -> tuple[tuple[str, str], ...]:
         (n, "optional" if isinstance(d, OptOperandDef) else "variadic" if isinstance(d, VarOperandDef) else "one")
         for n, d in cls.get_irdl_definition().operands
     )
+
+
+@cache
+def _string_lists(cls: type[GeOp]) -> frozenset[str]:
+    """The attributes that are lists of strings."""
+    return frozenset(n for n, p in cls.get_irdl_definition().properties.items() if getattr(p, "constr", None) is STRS)
 
 
 @cache

@@ -13,6 +13,8 @@ from typing import Any
 from gedialect.dialects.ge.base import Attrs
 from gedialect.dialects.ge.layouts import channels_back, channels_first
 from gedialect.dialects.ge.numeric import np
+from gedialect.dialects.ge.reproducible import einsum as einsum_of
+from gedialect.dialects.ge.reproducible import matmul as matmul_of
 from gedialect.dialects.ge.shapes import mismatch, same_dtype
 from gedialect.ir import dtypes
 from gedialect.ir.dtypes import DType
@@ -60,7 +62,7 @@ def finish(y: Any, bias: Any, dtype: Any) -> Any:
 def matmul(x1: Any, x2: Any, bias: Any) -> Any:
     """``x1 @ x2 + bias`` with batch broadcasting."""
     wide, out = operand_types(x1, x2)
-    return finish(np.matmul(x1.astype(wide, copy=False), x2.astype(wide, copy=False)), bias, out)
+    return finish(matmul_of(x1.astype(wide, copy=False), x2.astype(wide, copy=False)), bias, out)
 
 
 def pad_spatial(x: Any, pads: Sequence[int], value: Any = 0) -> Any:
@@ -103,7 +105,7 @@ def convolve(attrs: Attrs, x: Any, kernel: Any, bias: Any) -> Any:
     def product_of(part: Any) -> Any:
         columns = _columns(part, size, attrs)
         sizes = columns.shape[2 + len(size) :]
-        y = np.matmul(rows, columns.reshape(len(part), groups, rows.shape[2], prod(sizes)))
+        y = matmul_of(rows, columns.reshape(len(part), groups, rows.shape[2], prod(sizes)))
         return y.reshape(len(part), kernel.shape[0], *sizes)
 
     step, span = attrs.strides[0], (size[0] - 1) * attrs.dilations[0] + 1
@@ -136,7 +138,7 @@ def convolve_transposed(
     batch, groups, sizes, size = len(x), attrs.groups, x.shape[2:], kernel.shape[2:]
     target = sizes_of(attrs, sizes, kernel)
     rows = kernel.reshape(groups, kernel.shape[0] // groups, -1).astype(wide, copy=False)
-    columns = np.matmul(rows.swapaxes(1, 2), x.reshape(batch, groups, rows.shape[1], prod(sizes)))
+    columns = matmul_of(rows.swapaxes(1, 2), x.reshape(batch, groups, rows.shape[1], prod(sizes)))
     columns = columns.reshape(batch, groups * kernel.shape[1], *size, *sizes)
     room = [
         max(attrs.pads[i] + t, (s - 1) * attrs.strides[i] + attrs.dilations[i] * (k - 1) + 1)
@@ -160,9 +162,7 @@ def einsum(equation: str, arrays: Sequence[Any]) -> Any:
     dtype = arrays[0].dtype
     own = dtypes.from_numpy(dtype)
     wide = np.float32 if own.is_float and own.itemsize < 4 else dtype
-    return np.einsum(equation, *[a.astype(wide, copy=False) for a in arrays], optimize=len(arrays) > 2).astype(
-        dtype, copy=False
-    )
+    return einsum_of(equation, [a.astype(wide, copy=False) for a in arrays]).astype(dtype, copy=False)
 
 
 def einsum_shape(equation: str, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ from gedialect.dialects.ge import sampling
 from gedialect.dialects.ge.base import BOOL, FLOAT, INT, INTS, TENSOR, Attrs, GeOp, Results, words
 from gedialect.dialects.ge.given import check_words
 from gedialect.dialects.ge.numeric import np, require_kinds, wide, widen
+from gedialect.dialects.ge.reproducible import einsum, matmul
 from gedialect.dialects.ge.shapes import mismatch, normalize_axis, same_dtype
 from gedialect.errors import UnsupportedError
 from gedialect.ir import dtypes
@@ -151,7 +152,7 @@ class RoiAlignOp(GeOp):
             rows, columns = (w for w, _ in lines)
             if attrs.mode == "avg":
                 weights = [w.sum(axis=1) / real(max(w.shape[1], 1)) for w in (rows, columns)]
-                y[n] = np.einsum("ih,jw,chw->cij", *weights, value[batch])
+                y[n] = einsum("ih,jw,chw->cij", [*weights, value[batch]])
             else:
                 y[n] = _largest(lines, value[batch])
         return y.astype(x.dtype)
@@ -375,7 +376,7 @@ class DeformConvOp(GeOp):
             columns[:, :, tap] = part.reshape(n, channels, oh, ow)
         groups = attrs.groups
         rows = wide(kernel).reshape(groups, kernel.shape[0] // groups, -1)
-        y = np.matmul(rows, columns.reshape(n, groups, rows.shape[2], oh * ow)).reshape(n, -1, oh, ow)
+        y = matmul(rows, columns.reshape(n, groups, rows.shape[2], oh * ow)).reshape(n, -1, oh, ow)
         if bias is not None:
             y = y + wide(bias).reshape(-1, 1, 1)
         return y.astype(x.dtype)

@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Commutative
 
 from gedialect.dialects.ge.base import BOOL, TENSOR, Array, Attrs, FusionClass, GeOp, Results
-from gedialect.dialects.ge.numeric import in_f32, native, np, require_kinds
+from gedialect.dialects.ge.numeric import in_f32, native, np, require_kinds, wide
 from gedialect.dialects.ge.shapes import broadcast, same_dtype
 from gedialect.errors import GeError
 from gedialect.ir.access import Access
@@ -147,7 +147,7 @@ class PowOp(BinaryOp):
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
         x1, x2 = operands
         if x1.dtype.kind != "i" or not (x2 < 0).any():
-            return np.asarray(np.power(x1, x2))
+            return np.asarray(np.power(wide(x1), wide(x2) if x2.dtype == x1.dtype else x2)).astype(x1.dtype, copy=False)
         odd = np.where(x2 % 2 == 0, x1 * x1, x1)
         unit = np.where(np.abs(x1) == 1, odd, 0)
         return np.where(x2 < 0, unit, np.power(x1, np.maximum(x2, 0))).astype(x1.dtype)

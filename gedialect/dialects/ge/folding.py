@@ -12,6 +12,7 @@ from xdsl.traits import Pure
 from gedialect.dialects.ge.attrs import SplatAttr
 from gedialect.dialects.ge.base import FLOATS, INTS, Attrs, FusionClass, GeOp, to_attr
 from gedialect.dialects.ge.constant import DENSE_LIMIT, ConstantOp
+from gedialect.dialects.ge.reproducible import as_result, reproducible
 from gedialect.errors import GeError
 from gedialect.ir.lazy import np
 from gedialect.ir.spec import DYNAMIC, Spec, spec_of
@@ -87,11 +88,12 @@ def _evaluate(op: GeOp, attrs: Attrs, constants: list[ConstantOp]) -> list[Any] 
         for g in op.operand_groups()
     ]
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), reproducible():
             results: Any = type(op).evaluate(attrs, *groups)
     except (GeError, ArithmeticError, IndexError, ValueError):
         return None
-    return [np.asarray(a) for a in (results if isinstance(results, tuple) else (results,))]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    arrays_out: list[Any] = list(results) if isinstance(results, tuple) else [results]  # pyright: ignore[reportUnknownArgumentType]
+    return [as_result(a, s) for a, s in zip(arrays_out, attrs.results, strict=True)]
 
 
 def _constant(array: Any) -> tuple[Attribute, Spec]:
@@ -113,9 +115,9 @@ def _fold_splats(op: GeOp, attrs: Attrs, constants: list[ConstantOp]) -> Folded 
         ones = {v: _corner(c) for v, c in zip(op.operands, constants, strict=True)}
         spec = attrs.results[0]
         one = Attrs(attrs, [spec.with_shape((1,) * spec.rank)])
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), reproducible():
             array: Any = type(op).evaluate(one, *[None if g is None else ones[g] for g in groups])
-        return _splat(np.asarray(array), spec)
+        return _splat(as_result(array, spec), spec)
     if kind is FusionClass.VIEW or op.name in _KEEPS_VALUES:
         source = groups[op.operand_kinds().index(("value", "one"))] if op.name == "ge.fill" else op.operands[0]
         constant = None if source is None else constant_of(source)
@@ -165,6 +167,8 @@ def take_constant_operands(op: GeOp) -> bool:
         spec = spec_of(value.type)
         if constant is None or not spec.is_static or prod(spec.shape) * spec.dtype.itemsize > DENSE_LIMIT:
             continue
+        if spec.dtype.kind not in ("fiub" if pairs[name] in op.FLOAT_ATTRS else "iub"):
+            continue  # no element type for it, which is said where the op runs or is inferred
         values = read_constant(constant.value, spec).reshape(-1).tolist()
         if not _is_list(type(op), pairs[name]):
             if len(values) != 1:

@@ -29,6 +29,8 @@ def _check(cls: type[GeOp], attrs: Attrs, x: Spec, kernel: Spec, rank: int, list
         want = (rank - 2) * (2 if name == "pads" else 1)
         if values is not None and len(values) != want:
             raise mismatch(f"{name} has {len(values)} entries, {want} are needed")
+        if name in ("strides", "dilations") and values is not None and min(values) < 1:
+            raise mismatch(f"{name} are {list(values)}, each is 1 or more")
     if not kernel.is_static:
         raise mismatch("the shape of the filter must be known")
     if attrs.groups < 1 or kernel.shape[0] % attrs.groups:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gedialect.dialects.ge.base import Array, Attrs, Results
+from gedialect.dialects.ge.reproducible import folding
 from gedialect.dialects.ge.shapes import mismatch
 from gedialect.ir import dtypes, lazy
 from gedialect.ir.dtypes import DType
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 
 np: Any = lazy.np
 """numpy, untyped: with operands of type Any its overloads resolve to Unknown, which strict checking rejects."""
+
+SAME_EVERYWHERE = frozenset(
+    "add subtract multiply square maximum minimum abs negative sign sqrt reciprocal floor ceil rint trunc where "
+    "equal not_equal greater greater_equal less less_equal logical_and logical_or logical_xor logical_not "
+    "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift isnan".split()
+)
+"""numpy functions that IEEE 754 rounds or that are exact: they give the same bits on every CPU."""
 
 KIND_NAMES = {"f": "floats", "i": "signed integers", "u": "unsigned integers", "b": "bool", "c": "complex"}
 
@@ -46,14 +54,22 @@ def _numpy_half(dtype: Any) -> bool:
 
 
 def wide(x: Array) -> Array:
-    """``x`` as f32 if it is of a float type below f32, else ``x`` itself."""
+    """``x`` as f32 if it is of a float type below f32, else ``x`` itself; in f64, all of them, when it is folded."""
+    if folding():
+        return _f64(x)
     return x.astype(np.float32) if _numpy_half(x.dtype) else x
+
+
+def _f64(x: Array) -> Array:
+    return x.astype(np.float64) if x.dtype == np.float32 or _numpy_half(x.dtype) else x
 
 
 def native(function: str) -> staticmethod[..., Results]:
     """``evaluate`` by a numpy function in the operands' own type (numpy rounds f16 and bf16 once)."""
 
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
+        if folding() and function not in SAME_EVERYWHERE:
+            return np.asarray(getattr(np, function)(*map(_f64, operands))).astype(operands[0].dtype, copy=False)
         return np.asarray(getattr(np, function)(*operands))
 
     return staticmethod(evaluate)

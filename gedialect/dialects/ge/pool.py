@@ -10,6 +10,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from gedialect.dialects.ge.base import BOOL, INT, INTS, TENSOR, Attrs, FusionClass, GeOp, Results, words
 from gedialect.dialects.ge.layouts import LAYOUTS, channel_axis, channels_back, channels_first, spatial_axes
 from gedialect.dialects.ge.numeric import np, require_kinds, wide, widen
+from gedialect.dialects.ge.reproducible import matmul
 from gedialect.dialects.ge.shapes import mismatch
 from gedialect.dialects.ge.windows import cell_counts, dilations_of, lowest, pooled_sizes, taps
 from gedialect.ir import dtypes
@@ -267,7 +268,7 @@ class AdaptiveAvgPool2dOp(GeOp):
         x = channels_first(operands[0], attrs.data_format)
         y = wide(x)
         rows, columns = (_window_means(s, o, y.dtype) for s, o in zip(x.shape[2:], attrs.output_size, strict=True))
-        y = np.matmul(np.matmul(rows, y), columns.T)
+        y = matmul(matmul(rows, y), columns.T)
         return channels_back(y.astype(x.dtype), attrs.data_format)
 
     @staticmethod

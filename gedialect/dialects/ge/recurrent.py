@@ -19,6 +19,7 @@ from xdsl.irdl import (
 from gedialect.dialects.ge.base import BOOL, FLOAT, FLOATS, INT, TENSOR, Attrs, FusionClass, GeOp, Results, words
 from gedialect.dialects.ge.given import check_words
 from gedialect.dialects.ge.numeric import np, wide, widen
+from gedialect.dialects.ge.reproducible import matmul
 from gedialect.dialects.ge.shapes import mismatch, same_dtype
 from gedialect.errors import UnsupportedError
 from gedialect.ir import dtypes
@@ -96,7 +97,7 @@ class OnArrays(Algebra):
         return a.dtype.type(1) - a
 
     def product(self, x: Any, w: Any) -> Any:
-        return np.matmul(x, w.T)
+        return matmul(x, w.T)
 
     def part(self, x: Any, axis: int, first: int, count: int) -> Any:
         return np.take(x, range(first, first + count), axis)

@@ -116,6 +116,8 @@ class ResizeOp(GeOp):
             raise UnsupportedError("resize by sizes known at run time", code="GE1205")
         spec = b.spec(x)
         plan = resized(attrs, spec.shape, attrs.scales, attrs.sizes)
+        if any(size > MOST_POSITIONS for size, _ in plan.values()):
+            raise UnsupportedError("resize to so many elements with a table of them", code="GE1205")
         steps, outside = resampled_axes(attrs, spec.shape, plan, attrs.roi)
         if attrs.mode == "nearest":
             y = _pick_all(b, x, {a: _nearest_taps(attrs, at, spec.shape[a]) for a, at, _ in steps})
@@ -127,6 +129,10 @@ class ResizeOp(GeOp):
             fill = b.splat(attrs.extrapolation_value or 0.0, b.spec(y).dtype)
             y = b.select(b.array(np.ascontiguousarray(outside)), fill, y)
         return b.cast(y, spec.dtype)
+
+
+MOST_POSITIONS = 1 << 24
+"""Elements of an axis whose positions are written down as constants."""
 
 
 def resampled_axes(

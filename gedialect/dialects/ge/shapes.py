@@ -63,6 +63,8 @@ def window(size: int, kernel: int, stride: int, pad: int, dilation: int, *, ceil
     With ``ceil`` a last window that would start in the end padding still counts only if it starts
     inside the input or the begin padding (ONNX 1.14 and later); the caller passes begin + end pads.
     """
+    if min(kernel, stride, dilation) < 1:
+        raise mismatch(f"a window of {kernel} with stride {stride} and dilation {dilation}: each is 1 or more")
     if size == DYNAMIC:
         return DYNAMIC
     span = dilation * (kernel - 1) + 1

@@ -31,19 +31,28 @@ def import_model(
     Raises GeError GE10xx for a file that is not a sound model or shapes that do not fit, and one UnsupportedError
     GE1201 that lists every op type that has no converter.
     """
-    with _no_collector():
-        if isinstance(source, onnx.ModelProto):
-            return Importer(source, TensorReader(None), None).run(input_shapes)
-        return _import_file(os.fspath(source), lambda importer: importer.run(input_shapes))
+    return _read(source, lambda importer: importer.run(input_shapes))
 
 
 def import_inputs(
     source: str | os.PathLike[str] | onnx.ModelProto, input_shapes: Mapping[str, Sequence[int]] | None = None
 ) -> ModuleOp:
     """A function that has the model's inputs and no op; errors as for ``import_model``, where they are of inputs."""
-    if isinstance(source, onnx.ModelProto):
-        return Importer(source, TensorReader(None), None).inputs(input_shapes)
-    return _import_file(os.fspath(source), lambda importer: importer.inputs(input_shapes))
+    return _read(source, lambda importer: importer.inputs(input_shapes))
+
+
+def _read(source: str | os.PathLike[str] | onnx.ModelProto, read: Callable[[Importer], ModuleOp]) -> ModuleOp:
+    with _no_collector():
+        try:
+            if isinstance(source, onnx.ModelProto):
+                return read(Importer(source, TensorReader(None), None))
+            return _import_file(os.fspath(source), read)
+        except UnicodeDecodeError as e:  # protobuf decodes a string where it is first asked for
+            where = None if isinstance(source, onnx.ModelProto) else os.fspath(source)
+            text = bytes(e.object[:40])
+            raise GeError(
+                f"a name in the model is no UTF-8 text: {text!r}", code="GE1003", where=where, hint="write it again"
+            ) from None
 
 
 def _import_file(path: str, read: Callable[[Importer], ModuleOp]) -> ModuleOp:

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, TensorProto
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
@@ -18,6 +18,7 @@ from gedialect.dialects.ge.attrs import TextType, ValueType
 from gedialect.dialects.ge.base import Attrs, GeOp
 from gedialect.dialects.ge.constant import DENSE_LIMIT, ConstantOp
 from gedialect.dialects.ge.folding import foldable
+from gedialect.dialects.ge.reproducible import as_result, reproducible
 from gedialect.errors import GeError, UnsupportedError
 from gedialect.frontends.onnx.values import Array, Const, TensorReader, Value, check_size
 from gedialect.ir import dtypes, sources
@@ -62,11 +63,6 @@ class Node:
         """Whether the attribute is given."""
         return name in self._attributes
 
-    def attr(self, name: str, default: Any = None) -> Any:
-        """The attribute as a Python value (int, float, str, list, TensorProto, GraphProto) or the default."""
-        attribute = self._attributes.get(name)
-        return default if attribute is None else attribute_value(attribute)
-
     def int(self, name: str, default: int = _REQUIRED) -> int:
         return cast(int, self._typed(name, default, AttributeProto.INT))
 
@@ -75,6 +71,27 @@ class Node:
 
     def str(self, name: str, default: str = _REQUIRED) -> str:
         return cast(str, self._typed(name, default, AttributeProto.STRING))
+
+    def tensor(self, name: str) -> TensorProto | None:
+        """A tensor, None if it is not given."""
+        return cast("TensorProto | None", self._typed(name, None, AttributeProto.TENSOR))
+
+    def graph(self, name: str) -> GraphProto:
+        return cast(GraphProto, self._typed(name, _REQUIRED, AttributeProto.GRAPH))
+
+    def number(self, name: str, default: float = _REQUIRED) -> float:
+        """A number that is an int in some opsets and a float in others."""
+        given = self._attributes.get(name)
+        whole = given is not None and given.type == AttributeProto.INT
+        return self.int(name) if whole else self.float(name, default)
+
+    def floats(self, name: str) -> list[float]:
+        """A list of floats, empty if it is not given."""
+        return cast("list[float]", self._typed(name, [], AttributeProto.FLOATS))
+
+    def strs(self, name: str) -> list[str]:
+        """A list of strings, empty if it is not given."""
+        return cast("list[str]", self._typed(name, [], AttributeProto.STRINGS))
 
     def ints(self, name: str, default: Sequence[int] | None = _REQUIRED) -> list[int]:
         """A list of ints; the default may be None, see ``ints_or_none``."""
@@ -284,9 +301,9 @@ class Context:
         groups: list[Group] = [*operands, *[None] * (len(cls.operand_kinds()) - len(operands))]
         specs = [_each(self.spec, g) for g in groups]
         if results is None:
-            results = cls.infer(Attrs(given), *specs)
+            results = cls.inferred(Attrs(given), *specs)
         else:
-            cls.infer(Attrs(given, results), *specs)  # checks the operands
+            cls.inferred(Attrs(given, results), *specs)  # checks the operands
         for spec in results:
             check_size(spec, f"a result of {cls.name}")
         folded = self._fold(cls, given, groups, results)
@@ -328,12 +345,12 @@ class Context:
         if not foldable(cls) or any(not r.is_static or r.nbytes > DENSE_LIMIT for r in results):
             return None
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), reproducible():
                 found: Any = cls.evaluate(Attrs(attrs, results), *[_each(self.known, g) for g in groups])
         except (ArithmeticError, IndexError, TypeError, ValueError) as e:
             raise GeError(f"{cls.name} of constants fails: {e}", code="GE1005") from None
         values = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
-        return [Const(s, array=np.asarray(a)) for s, a in zip(results, values, strict=True)]
+        return [Const(s, array=as_result(a, s)) for s, a in zip(results, values, strict=True)]
 
     def cast(self, x: Value, dtype: DType) -> Value:
         """``ge.cast``; ``x`` itself if it has the type."""

@@ -63,10 +63,7 @@ class Subgraphs:
 
     # ------------------------------------------------------------------ graphs
     def _graph(self, name: str) -> GraphProto:
-        graph = self.node.attr(name)
-        if not isinstance(graph, GraphProto):
-            raise GeError(f"attribute {name} is missing or no graph", code="GE1005")
-        return graph
+        return self.node.graph(name)
 
     def _inline(self, graph: GraphProto, arguments: Sequence[Value]) -> list[Value]:
         """The outputs of a graph, its ops added where the context stands."""

@@ -18,6 +18,8 @@ from gedialect.ir.spec import DYNAMIC
 if TYPE_CHECKING:
     from gedialect.frontends.onnx.graph import Importer
 
+MAX_NODES = 1 << 16
+"""Nodes inside functions and graphs of nodes, each counted as often as it is called."""
 MAX_DEPTH = 16
 
 

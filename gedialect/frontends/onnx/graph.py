@@ -49,6 +49,7 @@ class Importer:
         self.pinned: NodeProto | None = None
         """A node that may not wait."""
         self.nesting = 0
+        self.expanded = 0
         self.bodies = 0
         self.opsets = {canonical_domain(o.domain): o.version for o in model.opset_import}
         self.functions: dict[tuple[str, str, str], FunctionProto] = {
@@ -216,6 +217,7 @@ class Importer:
                 if depth == 0:
                     ctx.location = sources.name_loc(node_name(proto))
                 try:
+                    self._count(depth > 0 or nested)
                     self._convert(proto, scope, opsets, attributes, depth)
                 except GeError as e:
                     place = f"node {node_name(proto)}"
@@ -227,6 +229,16 @@ class Importer:
         finally:
             ctx.location, ctx.node = outer
             self.nesting -= nested
+
+    def _count(self, inside: bool) -> None:
+        """GE1008 for functions that call others several times each, down to billions of nodes."""
+        self.expanded += inside
+        if self.expanded > functions.MAX_NODES:
+            raise GeError(
+                f"functions and graphs inside nodes expand to more than {functions.MAX_NODES} nodes",
+                code="GE1008",
+                hint="call them less often",
+            )
 
     def _convert(
         self, proto: NodeProto, scope: Scope, opsets: Mapping[str, int], attributes: Attributes, depth: int

@@ -101,6 +101,20 @@ def check_size(spec: Spec, what: str) -> Spec:
     return spec
 
 
+MAX_TABLE = 1 << 26
+"""Bytes of a constant that a node stands for and that import computes."""
+
+
+def check_table(*shape: int, itemsize: int = 8) -> None:
+    """GE1009 before a constant of a node is computed that takes hundreds of megabytes."""
+    if prod(shape) * itemsize > MAX_TABLE:
+        raise GeError(
+            f"a constant of {list(shape)} elements would be computed",
+            code="GE1009",
+            hint=f"at most {MAX_TABLE >> 20} MB; store it as a tensor",
+        )
+
+
 class TensorReader:
     """Makes ``Const`` from tensors of one model: of the file ``file``, or of a model in memory (None)."""
 

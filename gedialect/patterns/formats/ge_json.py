@@ -36,6 +36,8 @@ def parse_json(text: str, file: str, topic: str, refused: list[GeError] | None =
     except json.JSONDecodeError as error:
         hint = "JSON has no comments and no comma before ] or }"
         raise malformed(f"JSON: {error.msg}", error.lineno, hint) from None
+    except ValueError:
+        raise malformed("JSON: a number of thousands of digits", 1, "write it shorter") from None
     if not isinstance(data, Object) or not isinstance(data.get("Rules"), Array):
         raise malformed("no list of Rules", 1, 'it holds {"Rules": [...]}')
     entries = cast(Array, data["Rules"])

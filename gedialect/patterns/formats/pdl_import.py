@@ -115,6 +115,7 @@ class _Reader:
                     where=self.place(op),
                     hint="the text is no valid PDL",
                 ) from None
+        self.check_order()
         *matched, rewrite = list(self.op.body.block.ops)
         if not isinstance(rewrite, pdl.RewriteOp):
             self.refuse(rewrite, "the pattern does not end with a rewrite")
@@ -159,6 +160,19 @@ class _Reader:
             if isinstance(op, pdl.OperationOp) and id(self.values[op.op]) not in reached:
                 self.refuse(op, "nothing connects this op to what is replaced (several roots)")
         return made
+
+    def check_order(self) -> None:
+        """The parser takes values that are defined further down."""
+        defined: set[SSAValue] = set()
+        for op in self.op.walk():
+            if any(v not in defined for v in op.operands):
+                raise GeError(
+                    f"{self.name}: {op.name} reads a value that is defined later, or elsewhere",
+                    code="GE1115",
+                    where=self.place(op),
+                    hint="the text is no valid PDL",
+                )
+            defined.update(op.results)
 
     def left(self, op: Operation) -> None:
         match op:

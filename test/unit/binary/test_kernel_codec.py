@@ -13,7 +13,7 @@ import pytest
 
 from gedialect.binary.disassemble import disassemble
 from gedialect.binary.isa import BY_NAME, INSTRS, SPACES, Instr, Value
-from gedialect.binary.kernel import Function, Inst, Kernel, KernelArg, Linear, Loop, Rotation, View, contiguous
+from gedialect.binary.kernel import Function, Inst, Kernel, KernelArg, Linear, Loop, Rotation, View, contiguous, steps
 from gedialect.binary.kernel_codec import decode, encode
 from gedialect.errors import GeError
 from gedialect.ir.dtypes import BY_NAME as DTYPES
@@ -207,3 +207,35 @@ def test_the_reference_is_up_to_date():
     root = Path(__file__).parents[3]
     made = runpy.run_path(str(root / "tools" / "gen_isa_doc.py"))["text"]()
     assert (root / "docs" / "isa.md").read_text(encoding="utf-8") == made
+
+
+def nest(*bounds: tuple[int, int, int], body: tuple[Loop, ...] = ()) -> Kernel:
+    for lo, hi, step in reversed(bounds):
+        body = (Loop(Linear(lo), Linear(hi), step, body),)
+    return Kernel("k", "vector", 3, (), None, Function(body))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "count"),
+    [
+        (nest(), 0),
+        (nest((0, 10, 1)), 3 * (1 + 10)),
+        (nest((0, 10, 3), (5, 5, 1)), 3 * (1 + 4 * 2)),
+        (nest((0, 100, 1), (0, 100, 1)), 3 * (1 + 100 * (2 + 100))),
+        # from i to i + 4: the difference counts, not the ends
+        (nest((0, 100, 1), body=(Loop(Linear(0, ((2, 1),)), Linear(4, ((2, 1),)), 2, ()),)), 3 * (1 + 100 * (2 + 2))),
+        # from the block to 7 in steps of 2: as many as block 0 takes
+        (nest(body=(Loop(Linear(0, ((0, 1),)), Linear(7), 2, ()),)), 3 * (1 + 4)),
+    ],
+)
+def test_steps_of_loops(kernel: Kernel, count: int):
+    assert steps(kernel) == count
+    assert decode(encode(kernel)) == kernel
+
+
+@pytest.mark.parametrize("bounds", [[(0, 1 << 50, 1)], [(0, 100, 1)] * 8, [(-(1 << 60), 1 << 60, 1 << 20)]])
+def test_loops_that_do_not_end(bounds: list[tuple[int, int, int]]):
+    """Empty ones touch no memory that could stop them."""
+    with pytest.raises(GeError) as caught:
+        decode(encode(nest(*bounds)))
+    assert caught.value.code == "GE1317"

@@ -84,5 +84,5 @@ def tf_idf(ctx: Context, node: Node) -> Value:
         ngram_counts=node.ints("ngram_counts"),
         ngram_indexes=node.ints("ngram_indexes"),
         pool=node.ints("pool_int64s"),
-        weights=node.attr("weights"),
+        weights=node.floats("weights") or None,
     )

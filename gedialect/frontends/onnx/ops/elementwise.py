@@ -212,14 +212,12 @@ f4E2M1FN has neither, its casts always saturate."""
 
 @onnx_op("Cast")
 def cast(ctx: Context, node: Node) -> Value:
-    to = node.attr("to")
-    if isinstance(to, str):  # opsets before 6
-        from onnx import TensorProto
+    if node.version >= 6:
+        return _cast(ctx, node, node.input(0), node.int("to"))
+    from onnx import TensorProto
 
-        to = TensorProto.DataType.Value(to) if to in TensorProto.DataType.keys() else 0
-    if not isinstance(to, int):
-        raise GeError("attribute to is missing", code="GE1005")
-    return _cast(ctx, node, node.input(0), to)
+    to = node.str("to")
+    return _cast(ctx, node, node.input(0), TensorProto.DataType.Value(to) if to in TensorProto.DataType.keys() else 0)
 
 
 def _cast(ctx: Context, node: Node, x: Value, to: int) -> Value:

@@ -10,7 +10,7 @@ from gedialect.errors import GeError, UnsupportedError
 from gedialect.frontends.onnx.context import Context, Node
 from gedialect.frontends.onnx.ops.microsoft import MS
 from gedialect.frontends.onnx.registry import onnx_op
-from gedialect.frontends.onnx.values import Value
+from gedialect.frontends.onnx.values import Value, check_table
 from gedialect.ir import dtypes
 
 LOWEST = -1e30
@@ -51,6 +51,7 @@ def _hidden(ctx: Context, seen: Value, like: Value, penalty: float) -> Value:
 
 def _causal(ctx: Context, like: Value, rows: int, columns: int) -> Value:
     """[1, 1, rows, columns]: the last row sees all."""
+    check_table(rows, columns)
     seen = np.tri(rows, columns, columns - rows, bool)
     lowest = max(LOWEST, float(np.finfo(np.float16).min)) if ctx.dtype(like).itemsize == 2 else LOWEST
     return ctx.const(np.where(seen, 0.0, lowest)[None, None], ctx.dtype(like))
@@ -60,6 +61,7 @@ def _mask(ctx: Context, mask: Value, like: Value, batch: int, columns: int, pena
     """Lengths [B], or [B, T] or [B, S, T] of what counts, as an addend of the scores."""
     match ctx.shape(mask):
         case (n,) if n == batch:
+            check_table(columns)
             at = ctx.const(np.arange(columns).reshape(1, columns), dtypes.I32)
             lengths = ctx("unsqueeze", ctx.cast(mask, dtypes.I32), axes=[1])
             return ctx("unsqueeze", _hidden(ctx, ctx("less", at, lengths), like, penalty), axes=[1, 2])
@@ -181,6 +183,7 @@ def rotary_embedding(ctx: Context, node: Node) -> Value:
         raise GeError(f"{size} numbers are turned of {width}", code="GE1005")
     length = ctx.shape(y)[2]
     if ctx.spec(positions).size == 1 and ctx.rank(positions) == 1:
+        check_table(length)
         positions = ctx("add", ctx.const(np.arange(length)[None], ctx.dtype(positions)), positions)
     tables: list[Value] = []
     for table in (cos, sin):

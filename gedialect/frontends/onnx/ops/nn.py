@@ -162,7 +162,7 @@ def lp_pool(ctx: Context, node: Node) -> Value:
     y = ctx(
         "lp_pool2d",
         x,
-        p=int(node.attr("p", 2)),
+        p=int(node.number("p", 2)),
         ksize=window.ksize,
         strides=window.strides,
         pads=window.pads,
@@ -177,7 +177,7 @@ def _lp_pool3d(ctx: Context, node: Node, x: Value, window: Window) -> Value:
     """As a mean times the number of cells, which must be the same for each window."""
     if node.int("ceil_mode", 0):
         raise UnsupportedError("LpPool over 3 spatial dims with ceil_mode is not supported", code="GE1205")
-    p = float(node.attr("p", 2))
+    p = node.number("p", 2)
     mean = ctx(
         "avg_pool3d",
         ctx("pow", ctx("abs", x), ctx.scalar_like(x, p)),
@@ -288,7 +288,7 @@ def upsample(ctx: Context, node: Node) -> Value:
     if node.version >= 9:
         scales = [float(s) for s in ctx.need(node.input(1), "scales").reshape(-1)]
     elif node.version >= 7:
-        scales = [float(s) for s in node.attr("scales", [])]
+        scales = node.floats("scales")
     else:
         scales = [1.0, 1.0, node.float("height_scale"), node.float("width_scale")]
     return _asymmetric(ctx, node, x, scales)

@@ -9,7 +9,7 @@ import numpy as np
 from gedialect.errors import GeError, UnsupportedError
 from gedialect.frontends.onnx.context import Context, LateError, Node
 from gedialect.frontends.onnx.registry import onnx_op
-from gedialect.frontends.onnx.values import Value, dtype_of
+from gedialect.frontends.onnx.values import Value, check_table, dtype_of
 from gedialect.ir import dtypes
 
 
@@ -28,6 +28,7 @@ def eye_like(ctx: Context, node: Node) -> Value:
     if ctx.rank(x) != 2:
         raise GeError(f"EyeLike needs rank 2, not {ctx.rank(x)}", code="GE1005")
     dtype = dtype_of(node.int("dtype")) if node.has("dtype") else ctx.dtype(x)
+    check_table(*ctx.shape(x))
     return ctx.const(np.eye(*ctx.shape(x), k=node.int("k", 0)), dtype)
 
 
@@ -110,6 +111,7 @@ def tensor_scatter(ctx: Context, node: Node) -> Value:
         raise GeError("the axis of TensorScatter is the batch", code="GE1005")
     lead = [1] * len(part)
     lead[axis] = part[axis]
+    check_table(part[axis])
     at: Value = ctx.const(np.arange(part[axis]).reshape(lead), dtypes.I64)
     if start is not None:
         at = ctx("add", at, ctx.reshape(ctx.cast(start, dtypes.I64), [shape[0], *[1] * (len(part) - 1)]))

@@ -24,13 +24,13 @@ NUMBERS: dict[str, tuple[float | None, float | None]] = {
 
 
 def _activations(node: Node, directions: int) -> dict[str, Any]:
-    names = node.attr("activations") or DEFAULTS[node.op_type] * directions
+    names = node.strs("activations") or DEFAULTS[node.op_type] * directions
     known = {a.lower(): a for a in ACTIVATIONS}
     names = [known.get(n.lower(), n) for n in names]
     unknown = [n for n in names if n not in ACTIVATIONS]
     if unknown:
         raise GeError(f"activation {unknown[0]} does not exist", code="GE1005")
-    given = [list(node.attr(f"activation_{n}", [])) for n in ("alpha", "beta")]
+    given = [list(node.floats(f"activation_{n}")) for n in ("alpha", "beta")]
     numbers: list[list[float]] = [[], []]
     for name in names:
         for i, default in enumerate(NUMBERS.get(name, (None, None))):

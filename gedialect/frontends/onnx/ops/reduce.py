@@ -176,7 +176,7 @@ add("GlobalMaxPool", _global_pool("reduce_max"))
 @onnx_op("GlobalLpPool")
 def global_lp_pool(ctx: Context, node: Node) -> Value:
     x = node.input(0)
-    p = float(node.attr("p", 2))
+    p = node.number("p", 2)
     return ctx("lp_norm", x, p=p, axes=list(range(2, ctx.rank(x))), keep_dims=True, epsilon=0.0)
 
 

@@ -5,7 +5,7 @@ Where a size is unknown at import, what is known of the others still gives types
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -213,7 +213,7 @@ def tile(ctx: Context, node: Node) -> Value:
 
 @onnx_op("ConstantOfShape", since=9)
 def constant_of_shape(ctx: Context, node: Node) -> Value:
-    value = node.attr("value")
+    value = node.tensor("value")
     one = np.zeros((), np.float32) if value is None else ctx.reader.read(value).array
     if one.size != 1:
         raise GeError(f"value has {one.size} elements, one is needed", code="GE1005")
@@ -339,14 +339,15 @@ def space_to_depth(ctx: Context, node: Node) -> Value:
 
 @onnx_op("Constant")
 def constant(ctx: Context, node: Node) -> Value:
-    for name, convert in (
-        ("value_float", np.float32),
-        ("value_int", np.int64),
-        ("value_floats", np.float32),
-        ("value_ints", np.int64),
-    ):
+    readers: dict[str, tuple[Callable[[str], Any], Any]] = {
+        "value_float": (node.float, np.float32),
+        "value_int": (node.int, np.int64),
+        "value_floats": (node.floats, np.float32),
+        "value_ints": (node.ints, np.int64),
+    }
+    for name, (read, dtype) in readers.items():
         if node.has(name):
-            return ctx.const(np.asarray(node.attr(name), convert))
-    if node.has("value"):
-        return ctx.read(node.attr("value"), node.outputs[0])
+            return ctx.const(np.asarray(read(name), dtype))
+    if (value := node.tensor("value")) is not None:
+        return ctx.read(value, node.outputs[0])
     raise UnsupportedError("only constants of numbers are supported", code="GE1203")

@@ -7,7 +7,7 @@ import numpy as np
 from gedialect.errors import GeError, UnsupportedError
 from gedialect.frontends.onnx.context import Context, Node
 from gedialect.frontends.onnx.registry import onnx_op
-from gedialect.frontends.onnx.values import Value, dtype_of
+from gedialect.frontends.onnx.values import Value, check_table, dtype_of
 from gedialect.ir.spec import DYNAMIC
 
 
@@ -67,6 +67,7 @@ def mel_weight_matrix(ctx: Context, node: Node) -> Value:
     low, high = (float(ctx.need(node.input(i), "an edge").reshape(-1)[0]) for i in (3, 4))
     if bands < 1 or length < 1 or rate < 1:
         raise GeError("bands, length and rate are positive", code="GE1005")
+    check_table(length // 2 + 1, bands)
     mel = 2595 * np.log10(1 + np.array([low, high]) / 700)
     places = mel[0] + np.arange(bands + 2) * (mel[1] - mel[0]) / (bands + 2)
     edges = ((length + 1) * (700 * (10 ** (places / 2595) - 1)) // rate).astype(np.int64)

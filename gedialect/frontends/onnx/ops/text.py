@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+
 from gedialect.dialects.ge.attrs import TextType, ValueType
 from gedialect.dialects.ge.text import compiled
 from gedialect.errors import GeError
@@ -54,6 +56,6 @@ def string_normalizer(ctx: Context, node: Node) -> Value:
         node.input(0),
         action=action,
         case_sensitive=bool(node.int("is_case_sensitive", 0)),
-        stopwords=tuple(node.attr("stopwords", [])),
+        stopwords=ArrayAttr([StringAttr(w) for w in node.strs("stopwords")]),
         types=[TextType()],
     )[0]
