@@ -212,6 +212,13 @@ _ENTRIES: tuple[tuple[str, str, str, str], ...] = (
         "A rule uses something that the format it is read from or written to has no words for.",
         "Write the rule in Python, or its condition as an expression.",
     ),
+    (
+        "GE1117",
+        "pass that changes the result",
+        "With --check-each-pass: the interpreter gives other results after a pass than before it.",
+        "The reproducer repeats it; ge-reduce --pass makes the model small. It is a bug of the pass or of one of the "
+        "rules it applied, unless the tolerance is too narrow for the model.",
+    ),
     # ------------------------------------------------------------ unsupported
     (
         "GE1201",
