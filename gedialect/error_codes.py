@@ -130,6 +130,12 @@ _ENTRIES: tuple[tuple[str, str, str, str], ...] = (
         "A fusion_switch.cfg is neither GE's JSON nor lines NAME:on, or a switch is not on or off.",
         "docs/fusion.md shows both forms; the error names the line.",
     ),
+    (
+        "GE1019",
+        "nothing to reduce",
+        "The model given to ge-reduce does not fail in the way that was asked for.",
+        "Give what it fails with: the inputs, the level, the rules or switches; see ge-reduce --help.",
+    ),
     # ------------------------------------------------------------ text, pipelines, rules
     (
         "GE1101",

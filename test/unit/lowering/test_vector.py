@@ -191,3 +191,36 @@ def test_gather_of_rows_shorter_than_a_burst(shape: str, axis: int) -> None:
     rng = np.random.default_rng(0)
     at = rng.integers(-sizes[axis], sizes[axis], 11).astype(np.int32)
     check_levels(text, ("O0", "O2"), inputs={"x": rng.normal(size=sizes).astype(np.float32), "i": at})
+
+
+def test_reductions_of_one_number_in_parts() -> None:
+    """A reduction whose operand is a constant, in a kernel whose tiles are parts of a row (found at O3)."""
+    from gedialect.api import Executable
+    from gedialect.api.compiler import decide
+    from gedialect.dialects.ge.attrs import KernelAttr
+    from gedialect.dialects.ge.fusion import FusionOp
+    from gedialect.interpreter import run
+    from gedialect.targets import load_target
+    from gedialect.testing.agree import compare, parse, random_inputs
+    from lowering.emit.module import ModuleEmitter
+
+    module = parse(
+        """func.func @main(%x: tensor<6x40xf32>) -> tensor<6x40xf32> {
+          %y = ge.fusion(%a = %x : tensor<6x40xf32>) -> (tensor<6x40xf32>) {
+            %c = ge.constant #ge.splat<1.5> : tensor<6x40xf32>
+            %s = ge.reduce_sum(%c) {axes = [1], keep_dims = true} : (tensor<6x40xf32>) -> tensor<6x1xf32>
+            %z = ge.add(%a, %s) : (tensor<6x40xf32>, tensor<6x1xf32>) -> tensor<6x40xf32>
+            ge.yield %z : tensor<6x40xf32>
+          }
+          func.return %y : tensor<6x40xf32> }"""
+    )
+    inputs = random_inputs(module)
+    expected = run(module, inputs)
+    (fusion,) = (op for op in module.walk() if isinstance(op, FusionOp))
+    fusion.attributes["kernel"] = KernelAttr.get("vector", [2, 7], 3)
+    decide(module, level="O0")
+    emitter = ModuleEmitter(module, load_target(), "m")
+    emitter.emit()
+    outputs = Executable.from_om(emitter.build({})).run(inputs, sanitize=True)
+    for name, want in expected.items():
+        compare(outputs[name], want, name)

@@ -255,9 +255,9 @@ def concat(ctx: Context, node: Node) -> Value:
         raise GeError("at least one input is needed", code="GE1005")
     axis = node.int("axis", 1) if node.version < 4 else node.int("axis")
     axis = ctx.axis(axis, ctx.rank(values[0]))
-    full = [v for v in values if not ctx.spec(v).is_static or ctx.spec(v).size]
-    if len(full) < len(values) and all(ctx.rank(v) == ctx.rank(values[0]) for v in values):
-        values = full or values[:1]
+    if all(ctx.rank(v) == ctx.rank(values[0]) for v in values):
+        # what is empty along another axis still adds to the size of this one
+        values = [v for v in values if ctx.shape(v)[axis] != 0] or values[:1]
     if len(values) == 1:
         return values[0]
     y = ctx("concat", values, concat_dim=axis)

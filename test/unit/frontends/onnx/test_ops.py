@@ -121,6 +121,14 @@ CASES: dict[str, tuple[str, int, list[Any], dict[str, Any], list[str] | None]] =
     "reduce l1": ("ReduceL1", 13, [X], {"axes": [1]}, ["lp_norm"]),
     "reduce l2": ("ReduceL2", 13, [X], {"axes": [1]}, ["lp_norm"]),
     "reduce log sum": ("ReduceLogSum", 13, [POSITIVE], {"axes": [1]}, ["reduce_sum", "log"]),
+    "reduce log sum of integers": (
+        "ReduceLogSum", 13, [i64(1, 3, 30, 200).reshape(2, 2)], {"axes": [1]}, ["reduce_sum", "cast", "log", "cast"],
+    ),
+    "reduce log sum exp of integers": (
+        "ReduceLogSumExp", 13, [i64(1, 1, 9, 9).reshape(2, 2)], {"axes": [1]}, ["cast", "reduce_log_sum_exp", "cast"],
+    ),
+    "concat of empty values": ("Concat", 13, [np.zeros((2, 1, 0), np.float32)] * 3, {"axis": 1}, []),
+    "concat with an empty value": ("Concat", 13, [M, np.zeros((0, M.shape[1]), np.float32)], {"axis": 0}, []),
     "reduce log sum exp": ("ReduceLogSumExp", 13, [X], {"axes": [1]}, ["reduce_log_sum_exp"]),
     "reduce sum square": ("ReduceSumSquare", 13, [X], {"axes": [1]}, ["reduce_sum_square"]),
     "arg max last": ("ArgMax", 13, [i64(3, 1, 3)], {"select_last_index": 1}, ["arg_max"]),
