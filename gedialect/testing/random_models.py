@@ -18,12 +18,12 @@ from onnx import helper, numpy_helper
 from gedialect.testing.differential import ReferenceFailed, session_outputs, tensor
 
 Array = npt.NDArray[Any]
-MAX_SIZE = 4000
-"""Elements of the largest value."""
+SIZES = (500, 4000, 4000, 4000, 30000)
+"""Elements of the largest value, one of these for each model."""
 LARGEST = {"float16": 300.0, "float32": 1e5, "float64": 1e5}
 """Values beyond are not read any further: what overflows later tells nothing."""
 OPSETS = (13, 17, 18, 20, 21)
-DIMS = (1, 2, 3, 4, 5, 7, 8, 16, 17, 33)
+DIMS = (1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 8, 16, 17, 33, 64, 100, 129)
 FLOATS = ("float32", "float32", "float32", "float16")
 DTYPES = (*FLOATS, "int32", "int64", "int8", "uint8", "bool")
 
@@ -55,6 +55,8 @@ class Graph:
 
     rng: np.random.Generator
     opset: int
+    size: int = 4000
+    """Elements of the largest value."""
     nodes: list[onnx.NodeProto] = field(default_factory=list[onnx.NodeProto])
     inputs: dict[str, Array] = field(default_factory=dict[str, Array])
     weights: dict[str, Array] = field(default_factory=dict[str, Array])
@@ -81,7 +83,7 @@ class Graph:
         """Sizes of a rank from ``low`` to ``high``, not too many elements."""
         while True:
             shape = tuple(self.dim() for _ in range(self.integer(low, high)))
-            if int(np.prod(shape)) <= MAX_SIZE // 2:
+            if int(np.prod(shape)) <= self.size // 2:
                 return shape
 
     def numbers(self, dtype: str, shape: Sequence[int]) -> Array:
@@ -164,7 +166,7 @@ class Graph:
             self.refused.append(op)
             raise Refused(op) from None
         arrays = [tensor(results[n]) for n in names]
-        if any(a is None or not _tells(a) for a in arrays):
+        if any(a is None or a.size > self.size or not _tells(a) for a in arrays):
             raise Refused(op)
         self.nodes.append(made)
         self.used.update(given)
@@ -194,8 +196,6 @@ def _broadcasts(a: Sequence[int], b: Sequence[int]) -> bool:
 
 def _tells(array: Array) -> bool:
     """Whether a result is small and finite enough to be read further."""
-    if array.size > MAX_SIZE:
-        return False
     limit = LARGEST.get(array.dtype.name)
     if limit is None or array.size == 0:
         return array.dtype.kind != "i" or array.size == 0 or int(np.abs(array.astype(np.float64)).max()) < 1 << 30
@@ -249,7 +249,7 @@ def random_model(seed: int, nodes: int | None = None, only: Sequence[str] = ()) 
     from gedialect.testing.random_nodes import OPERATORS, WEIGHTS
 
     graph = Graph(np.random.default_rng(seed), 21)
-    graph.opset = graph.pick(OPSETS)
+    graph.opset, graph.size = graph.pick(OPSETS), graph.pick(SIZES)
     count = graph.integer(2, 24) if nodes is None else nodes
     names = list(only) if only else list(OPERATORS)
     chances = np.array([WEIGHTS.get(n, 1.0) for n in names])
