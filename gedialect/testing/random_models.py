@@ -22,6 +22,8 @@ SIZES = (500, 4000, 4000, 4000, 30000)
 """Elements of the largest value, one of these for each model."""
 LARGEST = {"float16": 300.0, "float32": 1e5, "float64": 1e5}
 """Values beyond are not read any further: what overflows later tells nothing."""
+EMPTY = (0.0, 0.0, 0.01, 0.01, 0.15)
+"""How likely a size is 0, one of these for each model."""
 OPSETS = (13, 17, 18, 20, 21)
 DIMS = (1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 8, 16, 17, 33, 64, 100, 129)
 FLOATS = ("float32", "float32", "float32", "float16")
@@ -57,6 +59,8 @@ class Graph:
     opset: int
     size: int = 4000
     """Elements of the largest value."""
+    empty: float = 0.01
+    """How likely a size is 0."""
     nodes: list[onnx.NodeProto] = field(default_factory=list[onnx.NodeProto])
     inputs: dict[str, Array] = field(default_factory=dict[str, Array])
     weights: dict[str, Array] = field(default_factory=dict[str, Array])
@@ -77,7 +81,7 @@ class Graph:
         return int(self.rng.integers(low, high + 1))
 
     def dim(self) -> int:
-        return 0 if self.chance(0.01) else int(self.pick(DIMS))
+        return 0 if self.chance(self.empty) else int(self.pick(DIMS))
 
     def shape(self, low: int = 0, high: int = 5) -> tuple[int, ...]:
         """Sizes of a rank from ``low`` to ``high``, not too many elements."""
@@ -243,13 +247,21 @@ class RandomModel:
         return sorted({node.op_type for node in self.model.graph.node})
 
 
+def _runs(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> bool:
+    try:
+        session_outputs(model, inputs)
+    except ReferenceFailed:
+        return False
+    return True
+
+
 def random_model(seed: int, nodes: int | None = None, only: Sequence[str] = ()) -> RandomModel:
     """A model of about ``nodes`` nodes (2 to 24 by chance); ``only`` these operators, if given, else all of
     ``random_nodes.OPERATORS``."""
     from gedialect.testing.random_nodes import OPERATORS, WEIGHTS
 
     graph = Graph(np.random.default_rng(seed), 21)
-    graph.opset, graph.size = graph.pick(OPSETS), graph.pick(SIZES)
+    graph.opset, graph.size, graph.empty = graph.pick(OPSETS), graph.pick(SIZES), graph.pick(EMPTY)
     count = graph.integer(2, 24) if nodes is None else nodes
     names = list(only) if only else list(OPERATORS)
     chances = np.array([WEIGHTS.get(n, 1.0) for n in names])
@@ -262,5 +274,8 @@ def random_model(seed: int, nodes: int | None = None, only: Sequence[str] = ()) 
         except Refused:
             continue
     model = graph.model()
+    while len(graph.nodes) > 1 and not _runs(model, graph.inputs):  # each node did, alone
+        del graph.nodes[len(graph.nodes) // 2 :]
+        model = graph.model()
     wanted = {i.name for i in model.graph.input}
     return RandomModel(seed, model, {n: x for n, x in graph.inputs.items() if n in wanted}, tuple(graph.refused))

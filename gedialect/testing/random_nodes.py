@@ -228,7 +228,8 @@ def _window(g: Graph, x: Value, *, pool: bool = False) -> dict[str, Any]:
     if g.chance(0.5):
         attrs["strides"] = [g.integer(1, 3) for _ in spatial]
     if g.chance(0.25):
-        attrs["dilations"] = [g.integer(1, 2) for _ in spatial]
+        # a window larger than what it goes over is an error here, no or half a window in onnxruntime
+        attrs["dilations"] = [g.integer(1, 2 if 2 * k - 1 <= d else 1) for k, d in zip(kernel, spatial, strict=True)]
     if g.chance(0.6):
         # onnxruntime pads a dilated pool as if it were none, which contradicts the sizes the operator states
         if g.chance(0.2) and not (pool and "dilations" in attrs):
@@ -544,12 +545,17 @@ def _shape_of(g: Graph) -> None:
 
 
 # ---------------------------------------------------------------- quantised
+def _finite(v: Value) -> bool:
+    """What nan is quantised to is not specified."""
+    return bool(np.isfinite(v.array).all())
+
+
 def _scale(g: Graph, shape: Sequence[int] = ()) -> Value:
     return g.put((0.02 + 0.1 * g.rng.random(tuple(shape))).astype(np.float32), True)
 
 
 def _quantize(g: Graph) -> None:
-    x = g.any(("float32",), (0, 4))
+    x = g.any(("float32",), (0, 4), _finite)
     kind = g.pick(BYTES)
     per_axis = x.rank > 0 and g.chance(0.4)
     axis = _axis(g, x) if per_axis else None
@@ -567,7 +573,7 @@ def _dequantize(g: Graph) -> None:
 
 
 def _dynamic_quantize(g: Graph) -> None:
-    g.node("DynamicQuantizeLinear", [g.any(("float32",), (0, 4), lambda v: v.array.size > 0)], 3)
+    g.node("DynamicQuantizeLinear", [g.any(("float32",), (0, 4), lambda v: v.array.size > 0 and _finite(v))], 3)
 
 
 def _qlinear_matmul(g: Graph) -> None:
@@ -736,7 +742,7 @@ def _through(g: Graph) -> None:
 
 def _quantised_product(g: Graph) -> None:
     """A product between dequantised operands, quantised again: what becomes a product of integers."""
-    x = g.any(("float32",), (2, 3), lambda v: v.array.size > 0)
+    x = g.any(("float32",), (2, 3), lambda v: v.array.size > 0 and _finite(v))
     n = g.pick([1, 3, 8, 17])
     kind = g.pick(BYTES)
     zero = g.put(g.numbers(kind, ()), True)
@@ -757,6 +763,8 @@ def _quantised_product(g: Graph) -> None:
 
 def _quantised_conv(g: Graph) -> None:
     x = _image(g, ("float32",), (2, 2))
+    if not _finite(x):
+        raise Refused("nan")
     out = g.integer(1, 6)
     attrs = _window(g, x)
     kind = g.pick(BYTES)
@@ -780,6 +788,42 @@ def _add_norm(g: Graph) -> None:
     (y,) = g.node("Add", [x, g.like(x)])
     size = x.shape[-1:]
     g.node("LayerNormalization", [y, g.fresh("float32", size), g.fresh("float32", size)], axis=-1)
+
+
+# ---------------------------------------------------------------- onnxruntime's own operators
+MS = "com.microsoft"
+
+
+def _ms_activation(op: str, g: Graph) -> None:
+    x = g.any(("float32",), (1, 4), lambda v: v.array.size > 0)
+    bias = [g.fresh("float32", x.shape[-1:])] if op == "BiasGelu" or (op == "FastGelu" and g.chance(0.5)) else []
+    g.node(op, [x, *bias], domain=MS)
+
+
+def _fused_matmul(g: Graph) -> None:
+    x = g.any(("float32",), (2, 4), lambda v: v.array.size > 0)
+    turn_x, turn_y = g.integer(0, 1), g.integer(0, 1)
+    k, n = x.shape[-2] if turn_x else x.shape[-1], g.pick([1, 3, 8])
+    y = g.fresh("float32", (n, k) if turn_y else (k, n))
+    g.node("FusedMatMul", [x, y], domain=MS, transA=turn_x, transB=turn_y, alpha=g.pick([1.0, 0.5]))
+
+
+def _skip_layer_norm(g: Graph) -> None:
+    x = g.any(("float32",), (3, 3), lambda v: v.array.size > 0)
+    size = x.shape[-1:]
+    more = [g.fresh("float32", size) for _ in range(g.integer(1, 3))]
+    g.node("SkipLayerNormalization", [x, g.like(x), *more], domain=MS, epsilon=1e-5)
+
+
+def _ms_quantised(op: str, g: Graph) -> None:
+    x = g.any(("uint8",), (1, 4), lambda v: v.array.size > 0)
+    zero = [g.put(g.numbers("uint8", ()), True) for _ in range(3)]
+    scale = [_scale(g) for _ in range(3)]
+    if op in ("QLinearAdd", "QLinearMul"):
+        y = g.broadcastable(x)
+        g.node(op, [x, scale[0], zero[0], y, scale[1], zero[1], scale[2], zero[2]], domain=MS)
+    else:
+        g.node(op, [x, scale[0], zero[0], scale[2], zero[2]], domain=MS)
 
 
 _FLOAT_UNARY: dict[str, dict[str, tuple[float, float]]] = {
@@ -880,6 +924,13 @@ OPERATORS: dict[str, Make] = {
     "QLinearMatMul": _qlinear_matmul,
     "QLinearConv": _qlinear_conv,
     "ConvInteger": _conv_integer,
+    **{name: partial(_ms_activation, name) for name in ("BiasGelu", "FastGelu", "QuickGelu")},
+    "FusedMatMul": _fused_matmul,
+    "SkipLayerNormalization": _skip_layer_norm,
+    **{
+        name: partial(_ms_quantised, name)
+        for name in ("QLinearAdd", "QLinearMul", "QLinearSigmoid", "QLinearLeakyRelu")
+    },
     "gelu": _gelu,
     "attention": _attention,
     "layer norm": _norm,
