@@ -8,9 +8,9 @@ the coarsest float type the graph computes in. A pass that lowers the precision 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -67,15 +67,32 @@ class Difference:
         return f"output {self.output} at {place}: {self.before} before, {self.after} after{size}"
 
 
+def differences(name: str, before: object, after: object) -> Iterator[Difference]:
+    """The largest difference of two values: arrays, or sequences and optionals of the host."""
+    if isinstance(before, np.ndarray) and isinstance(after, np.ndarray):
+        found = difference(name, cast("Array", before), cast("Array", after))
+        if found is not None:
+            yield found
+    elif isinstance(before, list) and isinstance(after, list):
+        ours, theirs = cast("list[Any]", before), cast("list[Any]", after)
+        if len(ours) != len(theirs):
+            yield Difference(name, float("inf"), what=f"{len(ours)} elements before, {len(theirs)} after")
+            return
+        for i, (b, a) in enumerate(zip(ours, theirs, strict=True)):
+            yield from differences(f"{name}[{i}]", b, a)
+    elif type(before) is not type(after) or (before is not None and bool(np.any(before != after))):
+        yield Difference(name, float("inf"), what=f"{before} before, {after} after")
+
+
 def difference(name: str, before: Array, after: Array) -> Difference | None:
     """The largest difference of two arrays, None where all is equal; nan equals nan. Floats are measured relative to
     the largest finite value, everything else counts as infinitely different."""
     if before.dtype != after.dtype or before.shape != after.shape:
         what = f"{before.dtype}{list(before.shape)} before, {after.dtype}{list(after.shape)} after"
         return Difference(name, float("inf"), what=what)
-    kind = dtypes.from_numpy(before.dtype)
     wide = np.complex128 if before.dtype.kind == "c" else np.float64
-    is_float = before.dtype.kind == "c" or kind.is_float
+    text = before.dtype.kind in "OSUT"
+    is_float = not text and (before.dtype.kind == "c" or dtypes.from_numpy(before.dtype).is_float)
     b, a = (before.astype(wide), after.astype(wide)) if is_float else (before, after)
     with np.errstate(all="ignore"):
         equal = (b == a) | ((b != b) & (a != a))
@@ -200,7 +217,7 @@ class PassCheck:
         if list(results) != list(self._results):
             names = f"{', '.join(self._results)} before, {', '.join(results)} after"
             raise PassChangesResult(step, f"changes the outputs: {names}")
-        found = [d for n in results if (d := difference(n, self._results[n], results[n])) is not None]
+        found = [d for n in results for d in differences(n, self._results[n], results[n])]
         wrong = [d for d in found if d.size > limit]
         if wrong:
             others = tuple(f"also {d}" for d in wrong[1:4])

@@ -249,3 +249,47 @@ def test_files_that_are_no_models(capsys: pytest.CaptureFixture[str]):
     assert "gone.onnx: error GE1002" in reduce(capsys, "gone.onnx", "-o", "n.onnx", "--crash", code=1)
     assert "gone.mlir: error GE1002" in reduce(capsys, "gone.mlir", "-o", "n.mlir", "--crash", code=1)
     assert "give -o FILE.mlir" in reduce(capsys, "gone.mlir", "-o", "n.onnx", "--crash", code=2)
+
+
+def test_a_wrong_rule_in_text_at_a_level(capsys: pytest.CaptureFixture[str]):
+    """Text has the interpreter for a reference."""
+    text = """func.func @main(%x: tensor<8x64xf32> {ge.name = "x"}) -> (tensor<8x64xf32> {ge.name = "y"}) {
+  %k = ge.constant dense<5.0> : tensor<f32>
+  %t = ge.mul(%x, %k) : (tensor<8x64xf32>, tensor<f32>) -> tensor<8x64xf32>
+  %r = ge.relu6(%t) : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  %y = ge.exp(%r) : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  func.return %y : tensor<8x64xf32>
+}
+"""
+    Path("level.mlir").write_text(text)
+    out = reduce(capsys, "level.mlir", "-o", "level_small.mlir", "--wrong", "-O2", "--rules", "bad.py")
+    assert "3 ops -> 1, " in out and "O2: wrong: output" in out
+    made = Path("level_small.mlir").read_text()
+    assert "ge.relu6" in made and "tensor<1x1xf32>" in made
+    err = reduce(capsys, "level.mlir", "-o", "n.mlir", "--wrong", "--interpreter", code=1)
+    assert "no other reference than the interpreter" in err
+
+
+def test_a_branch_is_taken_out_of_its_if(capsys: pytest.CaptureFixture[str]):
+    info = helper.make_tensor_value_info
+    shape = [3]
+    branches = {
+        f"{name}_branch": helper.make_graph(
+            [helper.make_node("Exp", ["x"], [f"{name}_e"]), helper.make_node(op, [f"{name}_e"], [f"{name}_y"])],
+            name,
+            [],
+            [info(f"{name}_y", TensorProto.FLOAT, shape)],
+        )
+        for name, op in (("then", "Tanh"), ("else", "Neg"))
+    }
+    nodes = [helper.make_node("If", ["go"], ["a"], **branches), helper.make_node("Abs", ["a"], ["y"])]
+    inputs = [info("x", TensorProto.FLOAT, shape), info("go", TensorProto.BOOL, [])]
+    graph = helper.make_graph(nodes, "g", inputs, [info("y", TensorProto.FLOAT, shape)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    onnx.checker.check_model(model)
+    onnx.save(model, "if.onnx")
+    out = reduce(capsys, "if.onnx", "-o", "no_if.onnx", "--test", "grep -q Tanh {}")
+    assert "6 nodes -> 1, " in out
+    made, inputs = small("no_if.onnx")
+    assert [n.op_type for n in made.graph.node] == ["Tanh"]
+    assert [x.shape for x in inputs.values()] == [(1,)]

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from gedialect.cli.instrument import Instrument
-from gedialect.cli.pass_check import PassChangesResult, PassCheck, difference
+from gedialect.cli.pass_check import PassChangesResult, PassCheck, difference, differences
 from gedialect.errors import GeError
 from gedialect.ir.context import GeContext
 from gedialect.testing.agree import parse
@@ -139,6 +139,22 @@ def test_difference(before, after, size, index):
     found = difference("y", np.array(before), np.array(after))
     assert (None if found is None else found.size) == size
     assert (None if found is None else found.index) == index
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ([np.zeros(2), np.ones(2)], [np.zeros(2), np.ones(2)], []),
+        ([np.zeros(2), np.ones(2)], [np.zeros(2), np.array([1.0, 3])], ["output s[1] at [1]: 1.0 before, 3.0 after"]),
+        ([np.zeros(2)], [], ["output s: 1 elements before, 0 after"]),
+        (None, None, []),
+        (None, np.zeros(1), ["output s: None before, [0.] after"]),
+        (np.array(["a", "b"], object), np.array(["a", "c"], object), ["output s at [1]: b before, c after"]),
+    ],
+)
+def test_differences_of_what_stays_on_the_host(before, after, says):
+    found = [str(d).partition(" (")[0] for d in differences("s", before, after)]
+    assert found == says
 
 
 def test_difference_of_types_and_shapes():
