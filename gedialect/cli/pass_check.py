@@ -80,7 +80,7 @@ def differences(name: str, before: object, after: object) -> Iterator[Difference
             return
         for i, (b, a) in enumerate(zip(ours, theirs, strict=True)):
             yield from differences(f"{name}[{i}]", b, a)
-    elif type(before) is not type(after) or (before is not None and bool(np.any(before != after))):
+    elif repr(cast(Any, before)) != repr(cast(Any, after)):
         yield Difference(name, float("inf"), what=f"{before} before, {after} after")
 
 
