@@ -34,6 +34,8 @@ NOISE = {"float64": 1e-12, "float32": 2e-6, "float16": 2.0**-10}
 """Rounding error put on every float result, relative to the value."""
 EXACT = frozenset({"Resize", "Upsample", "Pow", "Range"})
 """Operators with weights that are no data: sizes follow from them, or the domain of a function."""
+CANCELS = frozenset({"Gelu", "BiasGelu", "FastGelu", "Elu", "Selu", "Celu"})
+"""Operators that take the difference of numbers near 1: their error is not relative to the result."""
 PAIRS = 2
 """Draws of rounding errors, each with one sign and with the other."""
 SLACK = 8.0
@@ -148,12 +150,15 @@ def with_noise(
             value = tensor(values.get(name))
             if value is None or value.dtype.name not in NOISE or value.size == 0:
                 continue
-            given[f"{name}__noise"] = factor(value)
+            cancels = node.op_type in CANCELS
+            given[f"{name}__noise"] = np.asarray(4 * (factor(value) - 1)) if cancels else factor(value)
             info = onnx.ValueInfoProto(name=f"{name}__noise")
             info.type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(value.dtype)
             noisy.graph.input.append(info)
             copy.output[i] = f"{name}__exact"
-            noisy.graph.node.append(helper.make_node("Mul", [f"{name}__exact", f"{name}__noise"], [name]))
+            noisy.graph.node.append(
+                helper.make_node("Add" if cancels else "Mul", [f"{name}__exact", f"{name}__noise"], [name])
+            )
     return noisy, given
 
 

@@ -110,7 +110,10 @@ def _some_axes(g: Graph, rank: int) -> list[int]:
 
 
 def _reduce(op: str, dtypes: Sequence[str], g: Graph) -> None:
-    x = g.any(dtypes, where=lambda v: v.array.size > 0 or op in ("ReduceSum", "ReduceProd"))
+    most = op in ("ReduceMax", "ReduceMin")
+    x = g.any(
+        dtypes, where=lambda v: (v.array.size > 0 or op in ("ReduceSum", "ReduceProd")) and (_finite(v) or not most)
+    )
     axes = _some_axes(g, x.rank)
     keep = g.integer(0, 1)
     if g.opset < 18 and (op != "ReduceSum" or g.opset < 13):
@@ -122,7 +125,7 @@ def _reduce(op: str, dtypes: Sequence[str], g: Graph) -> None:
 
 
 def _arg(op: str, g: Graph) -> None:
-    x = g.any((*FLOATS, "int32", "int8", "uint8"), (1, 5), lambda v: v.array.size > 0)
+    x = g.any((*FLOATS, "int32", "int8", "uint8"), (1, 5), lambda v: v.array.size > 0 and _finite(v))
     g.node(op, [x], axis=_axis(g, x), keepdims=g.integer(0, 1), select_last_index=g.integer(0, 1))
 
 
@@ -133,7 +136,7 @@ def _cumsum(g: Graph) -> None:
 
 
 def _top_k(g: Graph) -> None:
-    x = g.any((*FLOATS, "int32", "int64"), (1, 5), lambda v: v.array.size > 0)
+    x = g.any((*FLOATS, "int32", "int64"), (1, 5), lambda v: v.array.size > 0 and _finite(v))
     axis = _axis(g, x)
     k = g.ints(g.integer(1, x.shape[axis]))
     g.node("TopK", [x, k], 2, axis=axis, largest=g.integer(0, 1), sorted=1)
@@ -267,6 +270,8 @@ def _conv_transpose(g: Graph) -> None:
 
 def _max_pool(g: Graph) -> None:
     x = _image(g, (*FLOATS, *BYTES))
+    if not _finite(x):
+        raise Refused("nan")
     attrs = _window(g, x, pool=True)
     outputs = 2 if g.chance(0.15) else 1
     g.node("MaxPool", [x], outputs, ceil_mode=g.integer(0, 1), **attrs)
@@ -290,7 +295,10 @@ def _lp_pool(g: Graph) -> None:
 
 
 def _global(op: str, g: Graph) -> None:
-    g.node(op, [_image(g, ("float32",))])
+    x = _image(g, ("float32",))
+    if not _finite(x):
+        raise Refused("nan")
+    g.node(op, [x])
 
 
 def _resize(g: Graph) -> None:
@@ -546,7 +554,7 @@ def _shape_of(g: Graph) -> None:
 
 # ---------------------------------------------------------------- quantised
 def _finite(v: Value) -> bool:
-    """What nan is quantised to is not specified."""
+    """What nan is quantised to is not specified, and whether it is the largest depends on where it lies."""
     return bool(np.isfinite(v.array).all())
 
 

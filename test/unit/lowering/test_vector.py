@@ -224,3 +224,20 @@ def test_reductions_of_one_number_in_parts() -> None:
     outputs = Executable.from_om(emitter.build({})).run(inputs, sanitize=True)
     for name, want in expected.items():
         compare(outputs[name], want, name)
+
+
+@pytest.mark.parametrize("op", ["erf", "tanh", "gelu"])
+def test_saturated_functions_are_exact(op: str) -> None:
+    """One unit in the last place of erf is x / 2 of it in gelu: gelu(-1e9) must not be 60."""
+    import numpy as np
+
+    from gedialect.api import compile_module
+    from gedialect.testing.agree import parse
+
+    x = np.array([-1e9, -1e4, -10, 10, 1e4, 1e9], np.float32)
+    attr = ' {approximate = "none"}' if op == "gelu" else ""
+    text = f"""func.func @main(%x: tensor<6xf32> {{ge.name = "x"}}) -> tensor<6xf32> {{
+      %y = ge.{op}(%x){attr} : (tensor<6xf32>) -> tensor<6xf32>
+      func.return %y : tensor<6xf32> }}"""
+    (y,) = compile_module(parse(text), level="O2").run({"x": x}).values()
+    assert y.tolist() == (np.maximum(x, 0) if op == "gelu" else np.sign(x)).tolist()

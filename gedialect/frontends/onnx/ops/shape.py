@@ -93,17 +93,14 @@ def flattened(ctx: Context, x: Value, axis: int) -> Value:
     columns = DYNAMIC if DYNAMIC in tail else prod(tail)
     if rows == columns == DYNAMIC:
         if axis == 1:
-            rows = 0  # copies the batch
-        elif len(tail) == 1:
+            return ctx("reshape", x, None, shape=[0, DYNAMIC])  # 0 copies the batch
+        if len(tail) == 1:
             raise UnsupportedError("flatten with unknown sizes on both sides is not supported", code="GE1205")
-        else:
-            raise UnsupportedError(
-                "flatten with unknown sizes on both sides is not supported",
-                code="GE1205",
-                hint="give them with --input-shape",
-            )
-    if 0 in (prod(d for d in head if d != DYNAMIC), prod(d for d in tail if d != DYNAMIC)) and rows != 0:
-        return ctx("reshape", x, None, shape=[rows, columns], allowzero=True)
+        raise UnsupportedError(
+            "flatten with unknown sizes on both sides is not supported",
+            code="GE1205",
+            hint="give them with --input-shape",
+        )
     return ctx.reshape(x, [rows, columns])
 
 

@@ -127,6 +127,9 @@ CASES: dict[str, tuple[str, int, list[Any], dict[str, Any], list[str] | None]] =
     "reduce log sum exp of integers": (
         "ReduceLogSumExp", 13, [i64(1, 1, 9, 9).reshape(2, 2)], {"axes": [1]}, ["cast", "reduce_log_sum_exp", "cast"],
     ),
+    "flatten to no rows": ("Flatten", 13, [np.zeros((4, 0, 3), np.float32)], {"axis": 2}, []),
+    "flatten to no columns": ("Flatten", 13, [np.zeros((4, 0, 3), np.float32)], {"axis": 1}, []),
+    "flatten to no rows, the last of size 1": ("Flatten", 13, [np.zeros((4, 0, 3), np.float32)], {"axis": 3}, []),
     "concat of empty values": ("Concat", 13, [np.zeros((2, 1, 0), np.float32)] * 3, {"axis": 1}, []),
     "concat with an empty value": ("Concat", 13, [M, np.zeros((0, M.shape[1]), np.float32)], {"axis": 0}, []),
     "reduce log sum exp": ("ReduceLogSumExp", 13, [X], {"axes": [1]}, ["reduce_log_sum_exp"]),
