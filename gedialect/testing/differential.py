@@ -38,6 +38,8 @@ CANCELS = frozenset({"Gelu", "BiasGelu", "FastGelu", "Elu", "Selu", "Celu"})
 """Operators that take the difference of numbers near 1: their error is not relative to the result."""
 PAIRS = 2
 """Draws of rounding errors, each with one sign and with the other."""
+SURE = 6
+"""How many times more draws are taken before a result is called wrong."""
 SLACK = 8.0
 """How much more than the largest effect seen of rounding errors is allowed."""
 
@@ -162,10 +164,12 @@ def with_noise(
     return noisy, given
 
 
-def expected(model: onnx.ModelProto, inputs: Mapping[str, Any], seed: int = 0) -> dict[str, Expected]:
+def expected(
+    model: onnx.ModelProto, inputs: Mapping[str, Any], seed: int = 0, pairs: int = PAIRS
+) -> dict[str, Expected]:
     """What the outputs should be; ``ReferenceFailed`` if onnxruntime cannot say."""
     values = all_values(model, inputs)
-    kinds = [(seed + i, sign) for i in range(PAIRS) for sign in (1.0, -1.0)]
+    kinds = [(seed + i, sign) for i in range(pairs) for sign in (1.0, -1.0)]
     draws = [session_outputs(*with_noise(model, inputs, values, s, sign)) for s, sign in kinds]
     found: dict[str, Expected] = {}
     for output in model.graph.output:
@@ -258,5 +262,8 @@ def check_model(
 ) -> list[Finding]:
     """All that is wrong; ``ReferenceFailed`` if onnxruntime cannot run the model."""
     want = expected(model, inputs, seed)
-    found = (check_stage(model, inputs, stage, want) for stage in stages)
-    return [f for f in found if f is not None]
+    found = [f for stage in stages if (f := check_stage(model, inputs, stage, want)) is not None]
+    if any(f.kind == "wrong" for f in found):  # or is it a threshold that few draws did not reach?
+        want = expected(model, inputs, seed, SURE * PAIRS)
+        found = [f for old in found if (f := check_stage(model, inputs, old.stage, want)) is not None]
+    return found

@@ -27,6 +27,8 @@ from gedialect.ir.context import GeContext
 from gedialect.switches import Switches
 from gedialect.testing.differential import (
     INTERPRETER,
+    PAIRS,
+    SURE,
     Expected,
     Finding,
     ReferenceFailed,
@@ -131,7 +133,8 @@ class Wrong:
 
     def _judge(self, state: State) -> Finding | None:
         with limited(self.settings.seconds):
-            want = expected(state.model, state.inputs) if isinstance(state, OnnxState) else interpreted(state)
+            is_onnx = isinstance(state, OnnxState)
+            want = expected(state.model, state.inputs, pairs=SURE * PAIRS) if is_onnx else interpreted(state)
         return finding(state, self.settings, want)
 
     def __call__(self, state: State) -> bool:
