@@ -24,6 +24,8 @@ LARGEST = {"float16": 300.0, "float32": 1e5, "float64": 1e5}
 """Values beyond are not read any further: what overflows later tells nothing."""
 EMPTY = (0.0, 0.0, 0.01, 0.01, 0.15)
 """How likely a size is 0, one of these for each model."""
+TINY = 1e-30
+"""Smaller values than this onnxruntime may call 0, and what is rounded up from them is 1 or 0."""
 OPSETS = (13, 17, 18, 20, 21)
 DIMS = (1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 8, 16, 17, 33, 64, 100, 129)
 FLOATS = ("float32", "float32", "float32", "float16")
@@ -204,7 +206,10 @@ def _tells(array: Array) -> bool:
     if limit is None or array.size == 0:
         return array.dtype.kind != "i" or array.size == 0 or int(np.abs(array.astype(np.float64)).max()) < 1 << 30
     with np.errstate(all="ignore"):
-        wild = ~(np.abs(array.astype(np.float64)) <= limit)
+        size = np.abs(array.astype(np.float64))
+        wild = ~(size <= limit)
+    if array.dtype != np.float16 and bool(((size > 0) & (size < TINY)).any()):
+        return False
     # f16 beyond its range: onnxruntime computes it in f32 and does not round in between
     return float(wild.mean()) <= (0.25 if array.dtype != np.float16 else 0.0)
 

@@ -143,7 +143,7 @@ def _top_k(g: Graph) -> None:
 
 
 def _along(op: str, g: Graph) -> None:
-    x = g.any(FLOATS, (1, 5), lambda v: v.array.size > 0)
+    x = g.any(FLOATS, (1, 5), lambda v: v.array.size > 0 and (op != "Hardmax" or _finite(v)))
     g.node(op, [x], axis=_axis(g, x))
 
 

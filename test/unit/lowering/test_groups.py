@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
@@ -286,3 +287,15 @@ def test_slices_of_a_tile_that_strides_cannot_say() -> None:
       %z = ge.add(%c, %d) : (tensor<8xi32>, tensor<8xi32>) -> tensor<8xi32>
       func.return %y, %z : tensor<8xi32>, tensor<8xi32> }"""
     check_levels(text, ("O0", "O2"))
+
+
+@pytest.mark.parametrize("shape", ["", "3x", "1x3x", "2x3x"])
+def test_a_reduction_over_no_axes_in_a_kernel_that_reduces(shape: str) -> None:
+    """It changes nothing, whatever else the kernel reduces."""
+    text = f"""func.func @main(%x: tensor<{shape}f32> {{ge.name = "x"}}, %y: tensor<2x3xf32> {{ge.name = "y"}}) -> tensor<1x3xf32> {{
+      %s = ge.reduce_sum(%x) {{axes = [], keep_dims = true}} : (tensor<{shape}f32>) -> tensor<{shape}f32>
+      %a = ge.add(%s, %y) : (tensor<{shape}f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+      %m = ge.reduce_max(%a) {{axes = [0], keep_dims = true}} : (tensor<2x3xf32>) -> tensor<1x3xf32>
+      func.return %m : tensor<1x3xf32> }}"""
+    (report,) = check_levels(text, ("O2",))
+    assert report.kernels == 1

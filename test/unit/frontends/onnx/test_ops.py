@@ -173,6 +173,17 @@ CASES: dict[str, tuple[str, int, list[Any], dict[str, Any], list[str] | None]] =
     "nonzero": ("NonZero", 13, [np.where(M > 0, M, 0)], {}, ["nonzero"]),
     # resampling
     "upsample": ("Upsample", 9, [X, ("w", np.array([1, 1, 2, 1.5], np.float32))], {}, ["resize"]),
+    **{
+        f"resize {rounding} between elements but for an error": (
+            "Resize", 18, [floats(1, 1, 7), None, None, ("w", i64(1, 1, size))],
+            {"coordinate_transformation_mode": "asymmetric", "nearest_mode": rounding}, ["resize"],
+        )
+        for rounding, size in (("round_prefer_ceil", 4), ("round_prefer_floor", 2))
+    },
+    "resize with positions further from the middle": (
+        "Resize", 18, [floats(1, 1, 70), None, None, ("w", i64(1, 1, 40))],
+        {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "round_prefer_ceil"}, ["resize"],
+    ),
     "resize 10": ("Resize", 10, [X, ("w", np.array([1, 1, 0.6, 2], np.float32))], {"mode": "linear"}, ["resize"]),
     "resize scales": (
         "Resize", 13, [X, None, ("w", np.array([1, 1, 1.5, 2], np.float32))], {"mode": "linear"}, ["resize"],
