@@ -34,7 +34,7 @@ NOISE = {"float64": 1e-12, "float32": 2e-6, "float16": 2.0**-10}
 """Rounding error put on every float result, relative to the value."""
 EXACT = frozenset({"Resize", "Upsample", "Pow", "Range"})
 """Operators with weights that are no data: sizes follow from them, or the domain of a function."""
-CANCELS = frozenset({"Gelu", "BiasGelu", "FastGelu", "Elu", "Selu", "Celu"})
+CANCELS = frozenset({"Gelu", "BiasGelu", "FastGelu", "QuickGelu", "Elu", "Selu", "Celu"})
 """Operators that take the difference of numbers near 1: their error is not relative to the result."""
 PAIRS = 2
 """Draws of rounding errors, each with one sign and with the other."""

@@ -14,6 +14,8 @@ from gedialect.testing.random_models import DTYPES, FLOATS, Graph, Refused, Valu
 Make = Callable[[Graph], object]
 INTS = ("int32", "int64")
 BYTES = ("int8", "uint8")
+ORDERED = ("float32", "float32", "int32", "int64")
+"""Types to search in. Where onnxruntime computes f16 in f32 it does not round, so that nothing is equal."""
 NUMBERS = (*FLOATS, *FLOATS, *INTS)
 
 
@@ -125,7 +127,7 @@ def _reduce(op: str, dtypes: Sequence[str], g: Graph) -> None:
 
 
 def _arg(op: str, g: Graph) -> None:
-    x = g.any((*FLOATS, "int32", "int8", "uint8"), (1, 5), lambda v: v.array.size > 0 and _finite(v))
+    x = g.any(ORDERED, (1, 5), lambda v: v.array.size > 0 and _finite(v))
     g.node(op, [x], axis=_axis(g, x), keepdims=g.integer(0, 1), select_last_index=g.integer(0, 1))
 
 
@@ -136,7 +138,7 @@ def _cumsum(g: Graph) -> None:
 
 
 def _top_k(g: Graph) -> None:
-    x = g.any((*FLOATS, "int32", "int64"), (1, 5), lambda v: v.array.size > 0 and _finite(v))
+    x = g.any(ORDERED, (1, 5), lambda v: v.array.size > 0 and _finite(v))
     axis = _axis(g, x)
     k = g.ints(g.integer(1, x.shape[axis]))
     g.node("TopK", [x, k], 2, axis=axis, largest=g.integer(0, 1), sorted=1)
