@@ -22,8 +22,8 @@ import numpy as np
 import onnx
 
 from gedialect.testing.differential import STAGES, Finding, ReferenceFailed, check_model
+from gedialect.testing.random_forms import OPERATORS
 from gedialect.testing.random_models import RandomModel, random_model
-from gedialect.testing.random_nodes import OPERATORS
 
 VERDICTS = ("agree", "wrong", "crash", "unsupported", "no reference")
 
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--models", type=int, help="how many models, instead of --seconds")
     parser.add_argument("--seed", type=int, default=0, help="of the first model (default 0)")
     parser.add_argument("--stages", default=",".join(STAGES), help="what to compare (default: everything)")
-    parser.add_argument("--only", default="", help="names of OPERATORS in gedialect/testing/random_nodes.py")
+    parser.add_argument("--only", default="", help="names of OPERATORS in gedialect/testing/random_forms.py")
     parser.add_argument("--nodes", type=int, help="about how many nodes a model has (default: 2 to 24)")
     parser.add_argument("--out", default="out/random", help="folder for failing models (default out/random)")
     parser.add_argument("--limit", type=int, default=120, help="seconds a model may take (default 120)")

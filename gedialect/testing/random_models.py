@@ -262,8 +262,8 @@ def _runs(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> bool:
 
 def random_model(seed: int, nodes: int | None = None, only: Sequence[str] = ()) -> RandomModel:
     """A model of about ``nodes`` nodes (2 to 24 by chance); ``only`` these operators, if given, else all of
-    ``random_nodes.OPERATORS``."""
-    from gedialect.testing.random_nodes import OPERATORS, WEIGHTS
+    ``random_forms.OPERATORS``."""
+    from gedialect.testing.random_forms import OPERATORS, WEIGHTS
 
     graph = Graph(np.random.default_rng(seed), 21)
     graph.opset, graph.size, graph.empty = graph.pick(OPSETS), graph.pick(SIZES), graph.pick(EMPTY)

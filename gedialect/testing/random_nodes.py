@@ -1,4 +1,4 @@
-"""How a random node of each operator is made: which operands and attributes it takes (``OPERATORS``)."""
+"""How a random node of each operator is made: which operands and attributes it takes (``NODES``)."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _some_axes(g: Graph, rank: int) -> list[int]:
 def _reduce(op: str, dtypes: Sequence[str], g: Graph) -> None:
     most = op in ("ReduceMax", "ReduceMin")
     x = g.any(
-        dtypes, where=lambda v: (v.array.size > 0 or op in ("ReduceSum", "ReduceProd")) and (_finite(v) or not most)
+        dtypes, where=lambda v: (v.array.size > 0 or op in ("ReduceSum", "ReduceProd")) and (finite(v) or not most)
     )
     axes = _some_axes(g, x.rank)
     keep = g.integer(0, 1)
@@ -127,7 +127,7 @@ def _reduce(op: str, dtypes: Sequence[str], g: Graph) -> None:
 
 
 def _arg(op: str, g: Graph) -> None:
-    x = g.any(ORDERED, (1, 5), lambda v: v.array.size > 0 and _finite(v))
+    x = g.any(ORDERED, (1, 5), lambda v: v.array.size > 0 and finite(v))
     g.node(op, [x], axis=_axis(g, x), keepdims=g.integer(0, 1), select_last_index=g.integer(0, 1))
 
 
@@ -138,14 +138,14 @@ def _cumsum(g: Graph) -> None:
 
 
 def _top_k(g: Graph) -> None:
-    x = g.any(ORDERED, (1, 5), lambda v: v.array.size > 0 and _finite(v))
+    x = g.any(ORDERED, (1, 5), lambda v: v.array.size > 0 and finite(v))
     axis = _axis(g, x)
     k = g.ints(g.integer(1, x.shape[axis]))
     g.node("TopK", [x, k], 2, axis=axis, largest=g.integer(0, 1), sorted=1)
 
 
 def _along(op: str, g: Graph) -> None:
-    x = g.any(FLOATS, (1, 5), lambda v: v.array.size > 0 and (op != "Hardmax" or _finite(v)))
+    x = g.any(FLOATS, (1, 5), lambda v: v.array.size > 0 and (op != "Hardmax" or finite(v)))
     g.node(op, [x], axis=_axis(g, x))
 
 
@@ -210,7 +210,7 @@ def _matmul_integer(g: Graph) -> None:
 
 
 # ---------------------------------------------------------------- windows
-def _image(g: Graph, dtypes: Sequence[str] = FLOATS, dims: tuple[int, int] = (1, 3)) -> Value:
+def image(g: Graph, dtypes: Sequence[str] = FLOATS, dims: tuple[int, int] = (1, 3)) -> Value:
     """[batch, channels, spatial...]"""
     fits = [
         v
@@ -225,7 +225,7 @@ def _image(g: Graph, dtypes: Sequence[str] = FLOATS, dims: tuple[int, int] = (1,
     return g.fresh(g.pick(dtypes), shape)
 
 
-def _window(g: Graph, x: Value, *, pool: bool = False) -> dict[str, Any]:
+def window(g: Graph, x: Value, *, pool: bool = False) -> dict[str, Any]:
     """kernel_shape, strides, dilations and pads for the spatial sizes of ``x``."""
     spatial = x.shape[2:]
     kernel = [g.integer(1, min(3, d)) for d in spatial]
@@ -245,10 +245,10 @@ def _window(g: Graph, x: Value, *, pool: bool = False) -> dict[str, Any]:
 
 
 def _conv(g: Graph) -> None:
-    x = _image(g)
+    x = image(g)
     groups = g.pick([d for d in (1, 1, 2, x.shape[1]) if x.shape[1] % d == 0])
     out = groups * g.integer(1, 4)
-    attrs = _window(g, x)
+    attrs = window(g, x)
     w = g.fresh(x.dtype, (out, x.shape[1] // groups, *attrs["kernel_shape"]))
     bias = [g.fresh(x.dtype, (out,))] if g.chance(0.5) else []
     (y,) = g.node("Conv", [x, w, *bias], group=groups, **attrs)
@@ -257,10 +257,10 @@ def _conv(g: Graph) -> None:
 
 
 def _conv_transpose(g: Graph) -> None:
-    x = _image(g, ("float32",))
+    x = image(g, ("float32",))
     groups = g.pick([d for d in (1, 1, 2, x.shape[1]) if x.shape[1] % d == 0])
     out = g.integer(1, 4)
-    attrs = _window(g, x)
+    attrs = window(g, x)
     if g.chance(0.3) and "strides" in attrs:
         attrs["output_padding"] = [g.integer(0, s - 1) for s in attrs["strides"]]
     if any(s > k for s, k in zip(attrs.get("strides", ()), attrs["kernel_shape"], strict=False)):
@@ -271,17 +271,17 @@ def _conv_transpose(g: Graph) -> None:
 
 
 def _max_pool(g: Graph) -> None:
-    x = _image(g, (*FLOATS, *BYTES))
-    if not _finite(x):
+    x = image(g, (*FLOATS, *BYTES))
+    if not finite(x):
         raise Refused("nan")
-    attrs = _window(g, x, pool=True)
+    attrs = window(g, x, pool=True)
     outputs = 2 if g.chance(0.15) else 1
     g.node("MaxPool", [x], outputs, ceil_mode=g.integer(0, 1), **attrs)
 
 
 def _avg_pool(g: Graph) -> None:
-    x = _image(g, ("float32",))
-    attrs = _window(g, x, pool=True)
+    x = image(g, ("float32",))
+    attrs = window(g, x, pool=True)
     if g.opset < 19:
         attrs.pop("dilations", None)
     # with ceil_mode and count_include_pad, versions of onnxruntime differ in what the last windows are divided by
@@ -290,21 +290,21 @@ def _avg_pool(g: Graph) -> None:
 
 
 def _lp_pool(g: Graph) -> None:
-    x = _image(g, ("float32",))
-    attrs = _window(g, x, pool=True)
+    x = image(g, ("float32",))
+    attrs = window(g, x, pool=True)
     attrs.pop("dilations", None)
     g.node("LpPool", [x], p=g.integer(1, 2), **attrs)
 
 
 def _global(op: str, g: Graph) -> None:
-    x = _image(g, ("float32",))
-    if not _finite(x):
+    x = image(g, ("float32",))
+    if not finite(x):
         raise Refused("nan")
     g.node(op, [x])
 
 
 def _resize(g: Graph) -> None:
-    x = _image(g, ("float32",), (1, 2))
+    x = image(g, ("float32",), (1, 2))
     mode = g.pick(["nearest", "linear", "cubic"] if x.rank == 4 else ["nearest", "linear"])
     where = g.pick(["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"])
     nearest = g.pick(["round_prefer_floor", "floor", "ceil", "round_prefer_ceil"]) if mode == "nearest" else None
@@ -326,7 +326,7 @@ def _batch_norm(g: Graph) -> None:
 
 
 def _instance_norm(g: Graph) -> None:
-    x = _image(g, ("float32",))
+    x = image(g, ("float32",))
     g.node("InstanceNormalization", [x, *(g.fresh(x.dtype, (x.shape[1],)) for _ in range(2))])
 
 
@@ -339,18 +339,18 @@ def _layer_norm(g: Graph) -> None:
 
 
 def _group_norm(g: Graph) -> None:
-    x = _image(g, ("float32",))
+    x = image(g, ("float32",))
     groups = g.pick([d for d in range(1, x.shape[1] + 1) if x.shape[1] % d == 0])
     size = x.shape[1] if g.opset >= 21 else groups
     g.node("GroupNormalization", [x, *(g.fresh(x.dtype, (size,)) for _ in range(2))], num_groups=groups)
 
 
 def _lrn(g: Graph) -> None:
-    g.node("LRN", [_image(g, ("float32",), (2, 2))], size=g.pick([1, 3, 5]), alpha=0.1, beta=0.75, bias=1.0)
+    g.node("LRN", [image(g, ("float32",), (2, 2))], size=g.pick([1, 3, 5]), alpha=0.1, beta=0.75, bias=1.0)
 
 
 def _mean_variance(g: Graph) -> None:
-    g.node("MeanVarianceNormalization", [_image(g, ("float32",), (2, 2))])
+    g.node("MeanVarianceNormalization", [image(g, ("float32",), (2, 2))])
 
 
 # ---------------------------------------------------------------- moves
@@ -555,285 +555,63 @@ def _shape_of(g: Graph) -> None:
 
 
 # ---------------------------------------------------------------- quantised
-def _finite(v: Value) -> bool:
+def finite(v: Value) -> bool:
     """What nan is quantised to is not specified, and whether it is the largest depends on where it lies."""
     return bool(np.isfinite(v.array).all())
 
 
-def _scale(g: Graph, shape: Sequence[int] = ()) -> Value:
+def scale_of(g: Graph, shape: Sequence[int] = ()) -> Value:
     return g.put((0.02 + 0.1 * g.rng.random(tuple(shape))).astype(np.float32), True)
 
 
 def _quantize(g: Graph) -> None:
-    x = g.any(("float32",), (0, 4), _finite)
+    x = g.any(("float32",), (0, 4), finite)
     kind = g.pick(BYTES)
     per_axis = x.rank > 0 and g.chance(0.4)
     axis = _axis(g, x) if per_axis else None
     shape = (x.shape[axis],) if axis is not None else ()
     zero = g.put(g.numbers(kind, shape), True)
-    (q,) = g.node("QuantizeLinear", [x, _scale(g, shape), zero], axis=axis)
+    (q,) = g.node("QuantizeLinear", [x, scale_of(g, shape), zero], axis=axis)
     if g.chance(0.5):
-        g.node("DequantizeLinear", [q, _scale(g, shape), zero], axis=axis)
+        g.node("DequantizeLinear", [q, scale_of(g, shape), zero], axis=axis)
 
 
 def _dequantize(g: Graph) -> None:
     x = g.any((*BYTES, "int32"), (0, 4))
     zero = [g.put(g.numbers(x.dtype, ()), True)] if x.dtype != "int32" and g.chance(0.7) else []
-    g.node("DequantizeLinear", [x, _scale(g), *zero])
+    g.node("DequantizeLinear", [x, scale_of(g), *zero])
 
 
 def _dynamic_quantize(g: Graph) -> None:
-    g.node("DynamicQuantizeLinear", [g.any(("float32",), (0, 4), lambda v: v.array.size > 0 and _finite(v))], 3)
+    g.node("DynamicQuantizeLinear", [g.any(("float32",), (0, 4), lambda v: v.array.size > 0 and finite(v))], 3)
 
 
 def _qlinear_matmul(g: Graph) -> None:
     x = g.any(("uint8",), (2, 3), lambda v: v.array.size > 0)
     y = g.fresh(g.pick(BYTES), (x.shape[-1], g.pick([1, 3, 8])))
     zeros = [g.put(g.numbers(v.dtype, ()), True) for v in (x, y, x)]
-    scales = [_scale(g) for _ in range(3)]
+    scales = [scale_of(g) for _ in range(3)]
     g.node("QLinearMatMul", [x, scales[0], zeros[0], y, scales[1], zeros[1], scales[2], zeros[2]])
 
 
 def _qlinear_conv(g: Graph) -> None:
-    x = _image(g, ("uint8",), (2, 2))
-    attrs = _window(g, x)
+    x = image(g, ("uint8",), (2, 2))
+    attrs = window(g, x)
     out = g.integer(1, 4)
     w = g.put(g.numbers(g.pick(BYTES), (out, x.shape[1], *attrs["kernel_shape"])), True)
     zeros = [g.put(g.numbers(v.dtype, ()), True) for v in (x, w, x)]
-    scales = [_scale(g) for _ in range(3)]
+    scales = [scale_of(g) for _ in range(3)]
     bias = [g.put(g.numbers("int32", (out,)), True)] if g.chance(0.5) else []
     operands = [x, scales[0], zeros[0], w, scales[1], zeros[1], scales[2], zeros[2], *bias]
     g.node("QLinearConv", operands, **attrs)
 
 
 def _conv_integer(g: Graph) -> None:
-    x = _image(g, ("uint8",), (2, 2))
-    attrs = _window(g, x)
+    x = image(g, ("uint8",), (2, 2))
+    attrs = window(g, x)
     w = g.put(g.numbers(g.pick(BYTES), (g.integer(1, 4), x.shape[1], *attrs["kernel_shape"])), True)
     zeros = [g.put(g.numbers(v.dtype, ()), True) if g.chance(0.6) else None for v in (x, w)]
     g.node("ConvInteger", [x, w, *zeros], **attrs)
-
-
-# ---------------------------------------------------------------- forms that rules look for
-def _gelu(g: Graph) -> None:
-    x = g.any(FLOATS, where=lambda v: v.array.size > 0)
-    c = [g.put(np.asarray(n, x.dtype), True) for n in (1.4142135, 1.0, 0.5)]
-    (e,) = g.node("Erf", [g.node("Div", [x, c[0]])[0]])
-    (s,) = g.node("Mul", [x, g.node("Add", [e, c[1]])[0]])
-    g.node("Mul", [s, c[2]])
-
-
-def _attention(g: Graph) -> None:
-    x = g.any(("float32",), (3, 4), lambda v: v.array.size > 0)
-    k, v = g.like(x), g.like(x)
-    (t,) = g.node("Transpose", [k], perm=[*range(x.rank - 2), x.rank - 1, x.rank - 2])
-    (s,) = g.node("MatMul", [x, t])
-    (s,) = g.node("Mul", [s, g.put(np.asarray(x.shape[-1] ** -0.5, np.float32), True)])
-    if g.chance(0.5):
-        (s,) = g.node("Add", [s, g.broadcastable(s)])
-    (p,) = g.node("Softmax", [s], axis=-1)
-    g.node("MatMul", [p, v])
-
-
-def _norm(g: Graph) -> None:
-    x = g.any(("float32",), (1, 4), lambda v: v.array.size > 0)
-    old = g.opset < 18
-    axes, more = ([-1], []) if old else (None, [g.ints(-1)])
-    (m,) = g.node("ReduceMean", [x, *more], keepdims=1, axes=axes)
-    (d,) = g.node("Sub", [x, m])
-    (q,) = g.node("ReduceMean", [g.node("Mul", [d, d])[0], *more], keepdims=1, axes=axes)
-    (r,) = g.node("Sqrt", [g.node("Add", [q, g.put(np.asarray(1e-5, np.float32), True)])[0]])
-    (n,) = g.node("Div", [d, r])
-    (n,) = g.node("Mul", [n, g.fresh("float32", x.shape[-1:])])
-    g.node("Add", [n, g.fresh("float32", x.shape[-1:])])
-
-
-def _swish(g: Graph) -> None:
-    x = g.any(FLOATS)
-    g.node("Mul", [x, g.node("Sigmoid", [x])[0]])
-
-
-def _residual(g: Graph) -> None:
-    x = g.any(("float32",), (2, 3), lambda v: v.array.size > 0)
-    (y,) = g.node("MatMul", [x, g.fresh("float32", (x.shape[-1], x.shape[-1]))])
-    (y,) = g.node("Add", [y, g.fresh("float32", x.shape[-1:])])
-    (y,) = g.node(g.pick(["Relu", "Tanh", "Sigmoid"]), [y])
-    g.node("Add", [y, x])
-
-
-def _conv_norm(g: Graph) -> None:
-    x = _image(g, ("float32",), (2, 2))
-    out = g.integer(1, 8)
-    attrs = _window(g, x)
-    if g.chance(0.3):
-        (x,) = g.node("Pad", [x, g.ints(0, 0, 1, 1, 0, 0, 1, 1)])
-    w = g.fresh("float32", (out, x.shape[1], *attrs["kernel_shape"]), True)
-    (y,) = g.node("Conv", [x, w], **attrs)
-    scale, bias, mean = (g.fresh("float32", (out,), True) for _ in range(3))
-    var = g.put(np.abs(g.numbers("float32", (out,))) + np.float32(0.1), True)
-    (y,) = g.node("BatchNormalization", [y, scale, bias, mean, var])
-    g.node(g.pick(["Relu", "Sigmoid", "HardSwish", "Identity"]), [y])
-
-
-def _rms_norm(g: Graph) -> None:
-    x = g.any(("float32",), (1, 4), lambda v: v.array.size > 0)
-    axes, more = ([-1], []) if g.opset < 18 else (None, [g.ints(-1)])
-    two = g.put(np.asarray(2, np.float32), True)
-    (q,) = g.node("ReduceMean", [g.node("Pow", [x, two])[0], *more], keepdims=1, axes=axes)
-    (r,) = g.node("Sqrt", [g.node("Add", [q, g.put(np.asarray(1e-6, np.float32), True)])[0]])
-    (n,) = g.node("Mul", [x, g.node("Reciprocal", [r])[0]]) if g.chance(0.5) else g.node("Div", [x, r])
-    g.node("Mul", [g.fresh("float32", x.shape[-1:]), n])
-
-
-def _heads(g: Graph) -> None:
-    """Rows into heads and back, as attention does."""
-    heads = g.pick([2, 4])
-    x = g.any(("float32",), (3, 3), lambda v: v.shape[2] % heads == 0 and v.array.size > 0)
-    b, s, d = x.shape
-    (y,) = g.node("MatMul", [x, g.fresh("float32", (d, d))])
-    (y,) = g.node("Reshape", [y, g.ints(b, s, heads, d // heads)])
-    (y,) = g.node(
-        "Transpose",
-        [
-            y,
-        ],
-        perm=[0, 2, 1, 3],
-    )
-    (t,) = g.node("Transpose", [y], perm=[0, 1, 3, 2])
-    (p,) = g.node("Softmax", [g.node("MatMul", [y, t])[0]], axis=-1)
-    (y,) = g.node("Transpose", [g.node("MatMul", [p, y])[0]], perm=[0, 2, 1, 3])
-    g.node("Reshape", [y, g.ints(b, s, d)])
-
-
-def _rotary(g: Graph) -> None:
-    x = g.any(("float32",), (2, 4), lambda v: v.shape[-1] % 2 == 0 and v.array.size > 0)
-    half = x.shape[-1] // 2
-    a, b = g.node("Split", [x, g.ints(half, half)], 2, axis=-1)
-    (turned,) = g.node("Concat", [g.node("Neg", [b])[0], a], axis=-1)
-    cos, sin = (g.fresh("float32", x.shape[-2:]) for _ in range(2))
-    (y,) = g.node("Mul", [turned, sin])
-    g.node("Add", [g.node("Mul", [x, cos])[0], y])
-
-
-def _gated(g: Graph) -> None:
-    x = g.any(("float32", "float16"), (2, 3), lambda v: v.shape[-1] % 2 == 0 and v.array.size > 0)
-    half = x.shape[-1] // 2
-    a, b = g.node("Split", [x, g.ints(half, half)], 2, axis=-1)
-    if g.chance(0.5):
-        a, b = b, a
-    if g.chance(0.5):
-        (a,) = g.node("Mul", [a, g.node("Sigmoid", [a])[0]])
-    else:
-        (a,) = g.node("Gelu", [a], approximate=g.pick(["none", "tanh"]))
-    g.node("Mul", [a, b])
-
-
-def _slices_joined(g: Graph) -> None:
-    x = g.any(("float32", "float16", "int32"), (1, 4), lambda v: v.shape[-1] > 1)
-    cut = g.integer(1, x.shape[-1] - 1)
-    ends = g.pick([1 << 40, x.shape[-1]])
-    parts = [g.node("Slice", [x, g.ints(begin), g.ints(end), g.ints(-1)])[0] for begin, end in ((0, cut), (cut, ends))]
-    g.node("Concat", parts if g.chance(0.5) else parts[::-1], axis=-1)
-
-
-def _through(g: Graph) -> None:
-    """A chain of moves, with an element-wise op inside."""
-    x = g.any((*FLOATS, "int32", "int8"), (1, 4), lambda v: v.array.size > 0)
-    for _ in range(g.integer(2, 4)):
-        if g.chance(0.3):
-            (x,) = g.node(g.pick(["Abs", "Neg", "Sign"]), [x])
-        elif g.chance(0.5):
-            (x,) = g.node("Transpose", [x], perm=[int(i) for i in g.rng.permutation(x.rank)])
-        else:
-            dims = [*x.shape]
-            g.rng.shuffle(dims)
-            (x,) = g.node("Reshape", [x, g.ints(*dims)])
-
-
-def _quantised_product(g: Graph) -> None:
-    """A product between dequantised operands, quantised again: what becomes a product of integers."""
-    x = g.any(("float32",), (2, 3), lambda v: v.array.size > 0 and _finite(v))
-    n = g.pick([1, 3, 8, 17])
-    kind = g.pick(BYTES)
-    zero = g.put(g.numbers(kind, ()), True)
-    scale = _scale(g)
-    (q,) = g.node("QuantizeLinear", [x, scale, zero])
-    (d,) = g.node("DequantizeLinear", [q, scale, zero])
-    per_channel = g.chance(0.5)
-    w = g.put(g.rng.integers(-127, 128, (x.shape[-1], n)).astype(np.int8), True)
-    w_scale = _scale(g, (n,) if per_channel else ())
-    w_zero = g.put(np.zeros((n,) if per_channel else (), np.int8), True)
-    (e,) = g.node("DequantizeLinear", [w, w_scale, w_zero], axis=1 if per_channel else None)
-    (y,) = g.node("MatMul", [d, e])
-    if g.chance(0.5):
-        (y,) = g.node("Add", [y, g.fresh("float32", (n,), True)])
-    if g.chance(0.6):
-        g.node("QuantizeLinear", [y, g.put(np.asarray(0.3, np.float32), True), zero])
-
-
-def _quantised_conv(g: Graph) -> None:
-    x = _image(g, ("float32",), (2, 2))
-    if not _finite(x):
-        raise Refused("nan")
-    out = g.integer(1, 6)
-    attrs = _window(g, x)
-    kind = g.pick(BYTES)
-    zero, scale = g.put(g.numbers(kind, ()), True), _scale(g)
-    (d,) = g.node("DequantizeLinear", [g.node("QuantizeLinear", [x, scale, zero])[0], scale, zero])
-    w = g.put(g.rng.integers(-127, 128, (out, x.shape[1], *attrs["kernel_shape"])).astype(np.int8), True)
-    per_channel = g.chance(0.5)
-    w_scale = _scale(g, (out,) if per_channel else ())
-    w_zero = g.put(np.zeros((out,) if per_channel else (), np.int8), True)
-    (e,) = g.node("DequantizeLinear", [w, w_scale, w_zero], axis=0 if per_channel else None)
-    bias = [g.fresh("float32", (out,), True)] if g.chance(0.5) else []
-    (y,) = g.node("Conv", [d, e, *bias], **attrs)
-    if g.chance(0.5):
-        (y,) = g.node("Relu", [y])
-    if g.chance(0.6):
-        g.node("QuantizeLinear", [y, g.put(np.asarray(0.3, np.float32), True), zero])
-
-
-def _add_norm(g: Graph) -> None:
-    x = g.any(("float32",), (1, 4), lambda v: v.array.size > 0)
-    (y,) = g.node("Add", [x, g.like(x)])
-    size = x.shape[-1:]
-    g.node("LayerNormalization", [y, g.fresh("float32", size), g.fresh("float32", size)], axis=-1)
-
-
-# ---------------------------------------------------------------- onnxruntime's own operators
-MS = "com.microsoft"
-
-
-def _ms_activation(op: str, g: Graph) -> None:
-    x = g.any(("float32",), (1, 4), lambda v: v.array.size > 0)
-    bias = [g.fresh("float32", x.shape[-1:])] if op == "BiasGelu" or (op == "FastGelu" and g.chance(0.5)) else []
-    g.node(op, [x, *bias], domain=MS)
-
-
-def _fused_matmul(g: Graph) -> None:
-    x = g.any(("float32",), (2, 4), lambda v: v.array.size > 0)
-    turn_x, turn_y = g.integer(0, 1), g.integer(0, 1)
-    k, n = x.shape[-2] if turn_x else x.shape[-1], g.pick([1, 3, 8])
-    y = g.fresh("float32", (n, k) if turn_y else (k, n))
-    g.node("FusedMatMul", [x, y], domain=MS, transA=turn_x, transB=turn_y, alpha=g.pick([1.0, 0.5]))
-
-
-def _skip_layer_norm(g: Graph) -> None:
-    x = g.any(("float32",), (3, 3), lambda v: v.array.size > 0)
-    size = x.shape[-1:]
-    more = [g.fresh("float32", size) for _ in range(g.integer(1, 3))]
-    g.node("SkipLayerNormalization", [x, g.like(x), *more], domain=MS, epsilon=1e-5)
-
-
-def _ms_quantised(op: str, g: Graph) -> None:
-    x = g.any(("uint8",), (1, 4), lambda v: v.array.size > 0)
-    zero = [g.put(g.numbers("uint8", ()), True) for _ in range(3)]
-    scale = [_scale(g) for _ in range(3)]
-    if op in ("QLinearAdd", "QLinearMul"):
-        y = g.broadcastable(x)
-        g.node(op, [x, scale[0], zero[0], y, scale[1], zero[1], scale[2], zero[2]], domain=MS)
-    else:
-        g.node(op, [x, scale[0], zero[0], scale[2], zero[2]], domain=MS)
 
 
 _FLOAT_UNARY: dict[str, dict[str, tuple[float, float]]] = {
@@ -854,7 +632,7 @@ _FLOAT_UNARY: dict[str, dict[str, tuple[float, float]]] = {
     "Shrink": {"bias": (0, 1), "lambd": (0.2, 1)},
 }
 
-OPERATORS: dict[str, Make] = {
+NODES: dict[str, Make] = {
     **{name: partial(_unary, name, FLOATS, attrs) for name, attrs in _FLOAT_UNARY.items()},
     **{name: partial(_unary, name, NUMBERS, {}) for name in ("Abs", "Neg", "Sign")},
     "Relu": partial(_unary, "Relu", FLOATS, {}),
@@ -934,35 +712,5 @@ OPERATORS: dict[str, Make] = {
     "QLinearMatMul": _qlinear_matmul,
     "QLinearConv": _qlinear_conv,
     "ConvInteger": _conv_integer,
-    **{name: partial(_ms_activation, name) for name in ("BiasGelu", "FastGelu", "QuickGelu")},
-    "FusedMatMul": _fused_matmul,
-    "SkipLayerNormalization": _skip_layer_norm,
-    **{
-        name: partial(_ms_quantised, name)
-        for name in ("QLinearAdd", "QLinearMul", "QLinearSigmoid", "QLinearLeakyRelu")
-    },
-    "gelu": _gelu,
-    "attention": _attention,
-    "layer norm": _norm,
-    "swish": _swish,
-    "residual": _residual,
-    "conv norm": _conv_norm,
-    "rms norm": _rms_norm,
-    "heads": _heads,
-    "rotary": _rotary,
-    "gated": _gated,
-    "slices joined": _slices_joined,
-    "moves": _through,
-    "quantised product": _quantised_product,
-    "quantised conv": _quantised_conv,
-    "add norm": _add_norm,
 }
-"""Operator, or form of several, -> what adds it to a graph."""
-
-WEIGHTS = {
-    **dict.fromkeys(("Add", "Mul", "Sub", "MatMul", "Conv", "Reshape", "Transpose", "Slice", "Concat", "Split"), 3.0),
-    **dict.fromkeys(("Relu", "Where", "Cast", "Softmax", "Gemm", "ReduceSum", "ReduceMean", "MaxPool", "Pad"), 2.0),
-    **dict.fromkeys(("residual", "attention", "layer norm", "swish", "gelu", "conv norm", "rms norm", "heads"), 1.5),
-    **dict.fromkeys(("rotary", "gated", "moves", "quantised product", "quantised conv", "add norm"), 1.5),
-}
-"""How much more often than others."""
+"""Operator -> what adds it to a graph."""

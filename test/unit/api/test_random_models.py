@@ -11,8 +11,8 @@ import pytest
 from onnx import helper, numpy_helper
 
 from gedialect.testing.differential import STAGES, check_model, expected
+from gedialect.testing.random_forms import OPERATORS
 from gedialect.testing.random_models import random_model
-from gedialect.testing.random_nodes import OPERATORS
 
 SEEDS = range(20)
 

@@ -15,8 +15,8 @@ from gedialect.cli.pass_check import PassCheck
 from gedialect.ir.context import GeContext
 from gedialect.ir.parser import parse_module
 from gedialect.ir.verifier import verify
+from gedialect.testing.random_forms import OPERATORS
 from gedialect.testing.random_models import Graph, Refused
-from gedialect.testing.random_nodes import OPERATORS
 from gedialect.testing.reduction.driver import Reducer, Step
 
 PLANTED = '''"""A rule that is wrong: relu6 has an upper bound."""
