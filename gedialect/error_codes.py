@@ -138,6 +138,12 @@ _ENTRIES: tuple[tuple[str, str, str, str], ...] = (
         "a file of weights (.onnx, .bin, .data, .weights, .pb): what it names would end up in what is made of it.",
         "Put the file beside the text, or its folder into the environment variable GEDIALECT_WEIGHTS if you trust it.",
     ),
+    (
+        "GE1020",
+        "nothing to reduce",
+        "The model given to ge-reduce does not fail in the way that was asked for.",
+        "Give what it fails with: the inputs, the level, the rules or switches; see ge-reduce --help.",
+    ),
     # ------------------------------------------------------------ text, pipelines, rules
     (
         "GE1101",
@@ -220,6 +226,13 @@ _ENTRIES: tuple[tuple[str, str, str, str], ...] = (
         "rule that the format cannot say",
         "A rule uses something that the format it is read from or written to has no words for.",
         "Write the rule in Python, or its condition as an expression.",
+    ),
+    (
+        "GE1117",
+        "pass that changes the result",
+        "With --check-each-pass: the interpreter gives other results after a pass than before it.",
+        "The reproducer repeats it; ge-reduce --pass makes the model small. It is a bug of the pass or of one of the "
+        "rules it applied, unless the tolerance is too narrow for the model.",
     ),
     # ------------------------------------------------------------ unsupported
     (

@@ -23,7 +23,8 @@ FENCE = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", re.MULTILINE | re.D
 
 def run(command: str, folder: str) -> str:
     """What ``command`` prints on both streams."""
-    path = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")
+    # the commands of this environment; those it was not installed with yet, from the checkout
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", ""), str(ROOT / "tools")])
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,

@@ -49,10 +49,24 @@ def expand_all(block: Block, keep: Operation | None = None) -> None:
         op.detach()
         op.erase()
         work += builder.created
+    for op in list(block.ops):
+        if isinstance(op, GeOp) and op.name in REDUCTIONS and not op.attrs()["axes"]:
+            _of_no_axes(op)
     for op in reversed(list(block.ops)):
         if op.results and not any(r.uses for r in op.results) and isinstance(op, GeOp):
             op.detach()
             op.erase()
+
+
+def _of_no_axes(op: GeOp) -> None:
+    """A reduction over no axes as an element-wise op that changes nothing: in a kernel that reduces some axes for
+    another op it would be one over those."""
+    builder = GeBuilder(InsertPoint.before(op), op.location)
+    x = op.operands[0]
+    same = builder.logical_or if spec_of(x.type).dtype.kind == "b" else builder.maximum
+    op.results[0].replace_all_uses_with(same(x, x))
+    op.detach()
+    op.erase()
 
 
 def _keep_dims(op: GeOp) -> None:

@@ -8,13 +8,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from gedialect.ir.context import GeContext
+
+if TYPE_CHECKING:
+    from gedialect.cli.pass_check import PassCheck
+
+APPLY_RULES = "apply-rules"
 
 
 @dataclass(frozen=True)
@@ -44,16 +49,22 @@ class Instrument:
     stream: TextIO = field(default_factory=lambda: sys.stderr)
     times: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
     changes: list[tuple[str, Counter[str]]] = field(default_factory=list[tuple[str, Counter[str]]])
+    check: PassCheck | None = None
+    """Runs the graph after each pass and compares."""
     running: int = -1
     """Index of the pass under way, for the reproducer."""
 
     def run(self, ctx: Context, module: ModuleOp, passes: Sequence[ModulePass]) -> None:
         """Apply ``passes`` in order."""
         text = self.print_module(module) if self.dumps.after_change else ""
+        if self.check is not None:
+            self.check.start(module)
         for self.running, step in enumerate(passes):
             if self.dumps.wants_before(step.name):
                 self._dump(f"IR before {step.name}", self.print_module(module))
             before = _op_counts(module) if self.statistics else None
+            kept = module.clone() if self.check is not None and step.name == APPLY_RULES else None
+            applied = _rewrites(ctx)
             start = time.perf_counter()
             step.apply(ctx, module)
             self.times.append((step.name, time.perf_counter() - start))
@@ -70,7 +81,30 @@ class Instrument:
                 self._dump(f"IR after {step.name}", self.print_module(module))
             if self.verify is not None:
                 self.measure(f"verify after {step.name}", lambda: self.verify and self.verify(module))
+            if self.check is not None:
+                self._check(self.check, ctx, step, module, kept, _rewrites(ctx) - applied)
         self.running = -1
+
+    @staticmethod
+    def _check(
+        check: PassCheck,
+        ctx: Context,
+        step: ModulePass,
+        module: ModuleOp,
+        before: ModuleOp | None,
+        applied: Counter[str],
+    ) -> None:
+        """Compare after ``step``; where rules changed the result, the error says which of the ``applied`` ones."""
+        from gedialect.cli.pass_check import PassChangesResult
+
+        try:
+            check.after(step, module)
+        except PassChangesResult as error:
+            if before is not None and applied:
+                guilty = check.guilty_rules(step, sorted(applied), ctx, before)
+                what, names = ("rule at fault", guilty) if guilty else ("rules applied", sorted(applied))
+                error.details = (*error.details, f"{what}: {', '.join(names)}")
+            raise
 
     def measure(self, what: str, action: Callable[[], object]) -> None:
         """Run ``action`` and note its time."""
@@ -82,8 +116,10 @@ class Instrument:
         self.stream.write(f"// -----// {title} //----- //\n{text.rstrip()}\n\n")
 
     def report(self, ctx: Context) -> None:
-        """Print the timings and statistics that were asked for."""
+        """Print the timings, statistics and checks that were asked for."""
         out = StringIO()
+        if self.check is not None:
+            out.write(self.check.report())
         if self.time:
             total = sum(seconds for _, seconds in self.times)
             out.write("===- pass timing -===\n")
@@ -105,6 +141,12 @@ class Instrument:
                         out.write(f"    {n:6d} {what}\n")
                 told.add(name)
         self.stream.write(out.getvalue())
+
+
+def _rewrites(ctx: Context) -> Counter[str]:
+    """How often each rule was applied so far."""
+    counts = ctx.statistics if isinstance(ctx, GeContext) else Counter[tuple[str, str]]()
+    return Counter({what: n for (owner, what), n in counts.items() if owner == APPLY_RULES and what != "iterations"})
 
 
 def _op_counts(module: ModuleOp) -> Counter[str]:

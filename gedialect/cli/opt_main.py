@@ -47,7 +47,8 @@ examples:
   ge-opt model.mlir --rules mine.py --debug-rule r    apply own rules, and say why not
   ge-opt --verify-rules mine.py                       prove them on random instances
   ge-opt --list-passes                                every pass with a line about it
-exit codes: 0 fine, 1 error, 2 wrong usage, 3 a rule is wrong"""
+  ge-opt model.onnx -O2 --check-each-pass --inputs in.npz -o out.mlir    find the pass that changes the result
+exit codes: 0 fine, 1 error, 2 wrong usage, 3 a rule is wrong or a pass changes the result"""
 
 
 @cache
@@ -131,6 +132,20 @@ class GeOptMain(xDSLOptMain):
         add("--print-ir-after", metavar="PASS", action="append", default=[], help="dump after a pass, or 'all'")
         add("--print-ir-after-change", action="store_true", help="dump after each pass that changed something")
         add("--verify-each", action="store_true", help="verify after every pass, not only at the end")
+        add(
+            "--check-each-pass",
+            action="store_true",
+            help="run the graph after every pass, and name the first pass that changes the result",
+        )
+        add("--inputs", metavar="IN.npz", help="inputs of --check-each-pass (default: random)")
+        add("--seed", metavar="N", type=int, help="of these random inputs (default 0)")
+        add(
+            "--tolerance",
+            metavar="X",
+            type=float,
+            help="change of floats a pass may make, relative to the largest value "
+            "(default 1e-5 for f32, 5e-3 for f16, 4e-2 for bf16, 1e-12 for f64)",
+        )
         add("--pass-statistics", action="store_true", help="print what each pass added and removed")
         add(
             "--reproducer",
@@ -153,6 +168,13 @@ class GeOptMain(xDSLOptMain):
             specs.append(_without_spaces(self.args.passes))
         if args.level is None and (unused := unused_switches(args)):
             raise usage_error(PROG, f"{unused[0]} is for the passes of a level: give -O as well")
+        for option in ("inputs", "seed", "tolerance"):
+            if getattr(args, option) is not None and not args.check_each_pass:
+                raise usage_error(PROG, f"--{option} is for --check-each-pass: give it as well")
+        if args.tolerance is not None and not args.tolerance >= 0:
+            raise usage_error(PROG, f"--tolerance is {args.tolerance:g}, not 0 or more")
+        if args.seed is not None and args.seed < 0:
+            raise usage_error(PROG, f"--seed is {args.seed}, not 0 or more")
         self._rules(specs)
         if args.level is not None:
             from gedialect.patterns.session import RuleSession
@@ -303,6 +325,14 @@ class GeOptMain(xDSLOptMain):
                 return None
         elif not self.args.disable_verify:
             out.measure("verify input", lambda: self._verify(module))
+        if self.args.check_each_pass:
+            from gedialect.cli.pass_check import PassCheck, check_inputs
+
+            try:
+                given = check_inputs(module, self.args.inputs, self.args.seed or 0)
+            except GeError as error:
+                raise error.at(self.get_input_name()) from error.__cause__
+            out.check = PassCheck(given, self.args.tolerance)
         try:
             out.run(self.ctx, module, self.steps)
             if self.steps and not self.args.disable_verify and not self.args.verify_each:

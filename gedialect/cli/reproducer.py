@@ -43,10 +43,25 @@ def write_reproducer(
     pipeline = ",".join(str(step) for step in left)
     lines = str(error).split("\n")
     rules = "".join(f" --rules {shlex.quote(os.path.abspath(f))}" for f in driver.args.rules)
-    header = [f"// ge-opt {shlex.quote(path)} -p {shlex.quote(pipeline)}{rules}", *(f"// {line}" for line in lines)]
+    command = f"ge-opt {shlex.quote(path)} -p {shlex.quote(pipeline)}{rules}{_check_options(driver)}"
+    header = [f"// {command}", *(f"// {line}" for line in lines)]
     try:
         with atomic_output(path) as name, open(name, "w", encoding="utf-8") as handle:
             handle.write("\n".join(header) + "\n" + text)
     except GeError as problem:
         return f"no reproducer: {path}: {problem.message}"
     return f"reproducer: {path}"
+
+
+def _check_options(driver: GeOptMain) -> str:
+    """The options of ``--check-each-pass`` as they were given."""
+    args = driver.args
+    if not args.check_each_pass:
+        return ""
+    words = ["--check-each-pass"]
+    if args.inputs is not None:
+        words += ["--inputs", os.path.abspath(args.inputs)]
+    for name in ("seed", "tolerance"):
+        if getattr(args, name) is not None:
+            words += [f"--{name}", str(getattr(args, name))]
+    return " " + shlex.join(words)

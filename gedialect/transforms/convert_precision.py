@@ -42,6 +42,11 @@ class ConvertPrecisionPass(ModulePass):
     name: ClassVar[str] = "convert-precision"
     to: str = "f16"
 
+    @property
+    def lowered_to(self) -> str:
+        """The type whose precision the results have; ``ge-opt --check-each-pass`` asks for it."""
+        return self.to
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.to not in TARGETS:
             raise UsageError(f"unknown precision {self.to}", code="GE1001", hint="f16 or bf16")

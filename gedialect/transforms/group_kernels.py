@@ -336,11 +336,10 @@ class _Grouping:
             return
         if _flagged(op) or any(_flagged(o) for o in target.ops) or not self._within(target, op):
             return
-        chain = self._chain(op, set(target.ops))
-        if chain is None or (len(target.ops) > 1 and self._cyclic([*target.ops, group.ops[0]])):
+        ends = self._reads(op, set(target.ops))
+        if ends is None or (len(target.ops) > 1 and self._cyclic([*target.ops, group.ops[0]])):
             return
-        last, access = chain
-        if target.kind != "move" and access.reshape(spec_of(last.results[0].type).shape) is None:
+        if target.kind != "move" and any(access.reshape(spec_of(v.type).shape) is None for v, access in ends):
             return  # a computation reads with one stride per axis
         target.ops.append(group.ops[0])
         self._set(target)
@@ -354,20 +353,24 @@ class _Grouping:
             self.cuts[ops[0]] = reason
         return reason is None
 
-    def _chain(self, op: Operation, inside: set[Operation]) -> tuple[Operation, Access] | None:
-        """The last of a chain of strided reads, ``op`` first, and what it reads of ``op``'s operand."""
-        access = Access.contiguous(spec_of(op.operands[0].type).shape)
-        while True:
-            results = strided_results(op, access)
+    def _reads(self, op: Operation, inside: set[Operation]) -> list[tuple[SSAValue, Access]] | None:
+        """The ends of the strided reads that start with ``op`` and go on ``inside`` a group, each with what it reads of
+        ``op``'s operand; None if strides cannot say one of them."""
+        ends: list[tuple[SSAValue, Access]] = []
+        work: list[tuple[Operation, Access]] = [(op, Access.contiguous(spec_of(op.operands[0].type).shape))]
+        while work:
+            op, whole = work.pop()
+            results = strided_results(op, whole)
             if results is None:
                 return None
-            access = results[0]
-            following = [u.operation for u in op.results[0].uses]
-            if len(following) != 1 or following[0] not in inside or not _moves(following[0]):
-                return op, access
-            if following[0].name == "ge.concat":
-                return op, access  # which reads each piece by itself
-            op = following[0]
+            for result, access in zip(op.results, results, strict=True):
+                users = list(dict.fromkeys(u.operation for u in result.uses))
+                # a concat reads each piece by itself
+                moves = [u for u in users if u in inside and _moves(u) and u.name != "ge.concat"]
+                if len(moves) < len(users) or not users:
+                    ends.append((result, access))
+                work += [(u, access) for u in moves]
+        return ends
 
     def _absorb_write(self, op: Operation) -> None:
         """Let a cube kernel store its result transposed."""

@@ -168,8 +168,8 @@ class TileWriter:
                 self.buffers = buffers
                 tile, where = (*size, *part), [*start, *at]
                 env = dict(rows)
-                for value in targets:
-                    self._need(value, env, where, tile)
+                for value in targets:  # a reduction may be of one number
+                    self._operand(value, env, where, tile, spec_of(value.type))
                 for op in reductions:
                     self._reduce(op, rows[op.results[0]], env, tile, accumulate=True)
                 if stage == stages:

@@ -81,7 +81,7 @@ def test_links_lead_somewhere(page: Path):
     assert not wrong
 
 
-COMMAND = re.compile(r"(?:^(?:    |\$ )|`)(?:[.\w/]*/)?(ge-(?:opt|run|compile|import))( [^`\n]*)", re.MULTILINE)
+COMMAND = re.compile(r"(?:^(?:    |\$ )|`)(?:[.\w/]*/)?(ge-(?:opt|run|compile|import|reduce))( [^`\n]*)", re.MULTILINE)
 
 
 @cache

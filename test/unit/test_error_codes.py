@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gedialect.cli import ge_compile, ge_import, ge_opt, ge_run
+from gedialect.cli import ge_compile, ge_import, ge_opt, ge_reduce, ge_run
 from gedialect.error_codes import _ENTRIES, CATALOGUE, RANGES, by_range
 
 ROOT = Path(__file__).parents[2]
@@ -93,7 +93,7 @@ def test_what_is_unsupported_and_what_is_wrong_usage_is_told_by_the_code():
             assert code[2:4] in ("10", "11"), (code, message)
 
 
-@pytest.mark.parametrize("command", [ge_opt, ge_import, ge_compile, ge_run])
+@pytest.mark.parametrize("command", [ge_opt, ge_import, ge_compile, ge_run, ge_reduce])
 def test_every_command_explains_a_code(command: object, capsys: pytest.CaptureFixture[str]):
     assert command.main(["--explain", "ge1203"]) == 0  # type: ignore[attr-defined]
     out = capsys.readouterr().out

@@ -40,6 +40,9 @@ COORDINATES = (
     "tf_crop_and_resize",
 )
 ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+TIE = 1e-6
+"""Rounding error that a position between two elements may have (2 * 7 / 4 by a scale of 4 / 7 is 3.4999998); measured
+on onnxruntime, which takes the same 1e-6 for small and for large positions."""
 POLICIES = ("stretch", "not_larger", "not_smaller")
 
 
@@ -253,16 +256,18 @@ def coordinates(mode: str, size: int, old: int, scale: float, crop: tuple[float,
 
 
 def nearest(at: Any, rounding: str | None) -> Any:
-    """Positions rounded to elements."""
+    """Positions rounded to elements. A position between two elements but for rounding errors is between them."""
+    half, low = np.float32(0.5), np.floor(at)
+    between = np.abs(at - low - half) < np.float32(TIE)
     match rounding:
         case "floor":
-            return np.floor(at)
+            return low
         case "ceil":
             return np.ceil(at)
         case "round_prefer_ceil":
-            return np.floor(at + np.float32(0.5))
+            return np.where(between, low + 1, np.floor(at + half))
         case _:
-            return np.ceil(at - np.float32(0.5))
+            return np.where(between, low, np.ceil(at - half))
 
 
 def _resample(attrs: Attrs, x: Any, axis: int, at: Any, scale: float) -> Any:

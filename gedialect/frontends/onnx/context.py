@@ -359,10 +359,10 @@ class Context:
         return self("cast", x, results=[self.spec(x).with_dtype(dtype)])
 
     def reshape(self, x: Value, shape: Sequence[int]) -> Value:
-        """``x`` under a shape that may hold one -1; ``x`` itself if it has that shape."""
+        """``x`` under a shape that may hold one -1; ``x`` itself if it has that shape. A 0 is a size, no copy."""
         if self.shape(x) == tuple(shape) and DYNAMIC not in shape:
             return x
-        return self("reshape", x, shape=list(shape))
+        return self("reshape", x, shape=list(shape), allowzero=True if 0 in shape else None)
 
     def axis(self, axis: int, rank: int) -> int:
         """A non-negative axis; GE1005 if it is out of range."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
@@ -16,7 +17,7 @@ from gedialect.api import compile_module
 from gedialect.dialects.ge.builder import GeBuilder
 from gedialect.ir import dtypes
 from gedialect.ir.spec import Spec, spec_of, tensor_type
-from gedialect.testing.agree import TOLERANCE, random_array
+from gedialect.testing.agree import TOLERANCE, check_levels, random_array
 
 FLOATS = (dtypes.F32, dtypes.F16)
 INTS = (dtypes.I32, dtypes.I64)
@@ -271,3 +272,30 @@ def check(module: ModuleOp, whole: ModuleOp, seed: int) -> None:
 @given(graphs(), st.integers(0, 3))
 def test_random_graphs(case: Case, seed: int) -> None:
     check(case.module, case.whole, seed)
+
+
+def test_slices_of_a_tile_that_strides_cannot_say() -> None:
+    """A tile is read with its axis in two; slices across the seam read nothing by strides, however many there are."""
+    text = """func.func @main(%x: tensor<4xi32> {ge.name = "x"}) -> (tensor<8xi32> {ge.name = "y"}, tensor<8xi32> {ge.name = "z"}) {
+      %t = ge.tile(%x) {multiples = [2]} : (tensor<4xi32>) -> tensor<8xi32>
+      %a = ge.slice(%t) {begin = [0], end = [7]} : (tensor<8xi32>) -> tensor<7xi32>
+      %b = ge.slice(%t) {begin = [7], end = [12]} : (tensor<8xi32>) -> tensor<1xi32>
+      %y = ge.concat(%b, %a) {concat_dim = 0} : (tensor<1xi32>, tensor<7xi32>) -> tensor<8xi32>
+      %u = ge.tile(%x) {multiples = [3]} : (tensor<4xi32>) -> tensor<12xi32>
+      %c = ge.slice(%u) {begin = [1], end = [9]} : (tensor<12xi32>) -> tensor<8xi32>
+      %d = ge.slice(%u) {begin = [3], end = [11]} : (tensor<12xi32>) -> tensor<8xi32>
+      %z = ge.add(%c, %d) : (tensor<8xi32>, tensor<8xi32>) -> tensor<8xi32>
+      func.return %y, %z : tensor<8xi32>, tensor<8xi32> }"""
+    check_levels(text, ("O0", "O2"))
+
+
+@pytest.mark.parametrize("shape", ["", "3x", "1x3x", "2x3x"])
+def test_a_reduction_over_no_axes_in_a_kernel_that_reduces(shape: str) -> None:
+    """It changes nothing, whatever else the kernel reduces."""
+    text = f"""func.func @main(%x: tensor<{shape}f32> {{ge.name = "x"}}, %y: tensor<2x3xf32> {{ge.name = "y"}}) -> tensor<1x3xf32> {{
+      %s = ge.reduce_sum(%x) {{axes = [], keep_dims = true}} : (tensor<{shape}f32>) -> tensor<{shape}f32>
+      %a = ge.add(%s, %y) : (tensor<{shape}f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+      %m = ge.reduce_max(%a) {{axes = [0], keep_dims = true}} : (tensor<2x3xf32>) -> tensor<1x3xf32>
+      func.return %m : tensor<1x3xf32> }}"""
+    (report,) = check_levels(text, ("O2",))
+    assert report.kernels == 1

@@ -210,3 +210,53 @@ def test_a_long_row_of_one_value(op: str, result: str) -> None:
         f"  func.return %y : tensor<{result}>\n"
         "}\n"
     )
+
+
+def test_reductions_of_one_number_in_parts() -> None:
+    """A reduction whose operand is a constant, in a kernel whose tiles are parts of a row (found at O3)."""
+    from gedialect.api import Executable
+    from gedialect.api.compiler import decide
+    from gedialect.dialects.ge.attrs import KernelAttr
+    from gedialect.dialects.ge.fusion import FusionOp
+    from gedialect.interpreter import run
+    from gedialect.targets import load_target
+    from gedialect.testing.agree import compare, parse, random_inputs
+    from lowering.emit.module import ModuleEmitter
+
+    module = parse(
+        """func.func @main(%x: tensor<6x40xf32>) -> tensor<6x40xf32> {
+          %y = ge.fusion(%a = %x : tensor<6x40xf32>) -> (tensor<6x40xf32>) {
+            %c = ge.constant #ge.splat<1.5> : tensor<6x40xf32>
+            %s = ge.reduce_sum(%c) {axes = [1], keep_dims = true} : (tensor<6x40xf32>) -> tensor<6x1xf32>
+            %z = ge.add(%a, %s) : (tensor<6x40xf32>, tensor<6x1xf32>) -> tensor<6x40xf32>
+            ge.yield %z : tensor<6x40xf32>
+          }
+          func.return %y : tensor<6x40xf32> }"""
+    )
+    inputs = random_inputs(module)
+    expected = run(module, inputs)
+    (fusion,) = (op for op in module.walk() if isinstance(op, FusionOp))
+    fusion.attributes["kernel"] = KernelAttr.get("vector", [2, 7], 3)
+    decide(module, level="O0")
+    emitter = ModuleEmitter(module, load_target(), "m")
+    emitter.emit()
+    outputs = Executable.from_om(emitter.build({})).run(inputs, sanitize=True)
+    for name, want in expected.items():
+        compare(outputs[name], want, name)
+
+
+@pytest.mark.parametrize("op", ["erf", "tanh", "gelu"])
+def test_saturated_functions_are_exact(op: str) -> None:
+    """One unit in the last place of erf is x / 2 of it in gelu: gelu(-1e9) must not be 60."""
+    import numpy as np
+
+    from gedialect.api import compile_module
+    from gedialect.testing.agree import parse
+
+    x = np.array([-1e9, -1e4, -10, 10, 1e4, 1e9], np.float32)
+    attr = ' {approximate = "none"}' if op == "gelu" else ""
+    text = f"""func.func @main(%x: tensor<6xf32> {{ge.name = "x"}}) -> tensor<6xf32> {{
+      %y = ge.{op}(%x){attr} : (tensor<6xf32>) -> tensor<6xf32>
+      func.return %y : tensor<6xf32> }}"""
+    (y,) = compile_module(parse(text), level="O2").run({"x": x}).values()
+    assert y.tolist() == (np.maximum(x, 0) if op == "gelu" else np.sign(x)).tolist()

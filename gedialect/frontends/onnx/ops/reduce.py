@@ -10,6 +10,7 @@ from gedialect.frontends.onnx.context import Context, Node
 from gedialect.frontends.onnx.ops.shape import flattened
 from gedialect.frontends.onnx.registry import Converter, add, onnx_op
 from gedialect.frontends.onnx.values import Value
+from gedialect.ir.dtypes import F64, DType
 
 REDUCTIONS = {
     "ReduceSum": ("reduce_sum", 13),
@@ -47,10 +48,18 @@ def _reduction(op: str, mnemonic: str, attribute: bool) -> Converter:
         if op in ("ReduceL1", "ReduceL2"):
             p = 1.0 if op == "ReduceL1" else 2.0
             return ctx("lp_norm", x, p=p, axes=axes, keep_dims=keep, epsilon=0.0)
+        if op == "ReduceLogSumExp":
+            return ctx.cast(ctx(mnemonic, ctx.cast(x, _wide(ctx, x)), axes=axes, keep_dims=keep), ctx.dtype(x))
         y = ctx(mnemonic, x, axes=axes, keep_dims=keep)
-        return ctx("log", y) if op == "ReduceLogSum" else y
+        return ctx.cast(ctx("log", ctx.cast(y, _wide(ctx, x))), ctx.dtype(x)) if op == "ReduceLogSum" else y
 
     return convert
+
+
+def _wide(ctx: Context, x: Value) -> DType:
+    """The type logarithms are taken in: of integers in double precision, cut to integers afterwards, as onnxruntime
+    does."""
+    return F64 if ctx.dtype(x).is_int else ctx.dtype(x)
 
 
 def _of_each(ctx: Context, op: str, x: Value) -> Value:
@@ -60,7 +69,7 @@ def _of_each(ctx: Context, op: str, x: Value) -> Value:
         case "ReduceL1" | "ReduceL2":
             return ctx("abs", x)
         case "ReduceLogSum":
-            return ctx("log", x)
+            return ctx.cast(ctx("log", ctx.cast(x, _wide(ctx, x))), ctx.dtype(x))
         case _:
             return x
 

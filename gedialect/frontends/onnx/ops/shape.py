@@ -93,17 +93,14 @@ def flattened(ctx: Context, x: Value, axis: int) -> Value:
     columns = DYNAMIC if DYNAMIC in tail else prod(tail)
     if rows == columns == DYNAMIC:
         if axis == 1:
-            rows = 0  # copies the batch
-        elif len(tail) == 1:
+            return ctx("reshape", x, None, shape=[0, DYNAMIC])  # 0 copies the batch
+        if len(tail) == 1:
             raise UnsupportedError("flatten with unknown sizes on both sides is not supported", code="GE1205")
-        else:
-            raise UnsupportedError(
-                "flatten with unknown sizes on both sides is not supported",
-                code="GE1205",
-                hint="give them with --input-shape",
-            )
-    if 0 in (prod(d for d in head if d != DYNAMIC), prod(d for d in tail if d != DYNAMIC)) and rows != 0:
-        return ctx("reshape", x, None, shape=[rows, columns], allowzero=True)
+        raise UnsupportedError(
+            "flatten with unknown sizes on both sides is not supported",
+            code="GE1205",
+            hint="give them with --input-shape",
+        )
     return ctx.reshape(x, [rows, columns])
 
 
@@ -255,9 +252,9 @@ def concat(ctx: Context, node: Node) -> Value:
         raise GeError("at least one input is needed", code="GE1005")
     axis = node.int("axis", 1) if node.version < 4 else node.int("axis")
     axis = ctx.axis(axis, ctx.rank(values[0]))
-    full = [v for v in values if not ctx.spec(v).is_static or ctx.spec(v).size]
-    if len(full) < len(values) and all(ctx.rank(v) == ctx.rank(values[0]) for v in values):
-        values = full or values[:1]
+    if all(ctx.rank(v) == ctx.rank(values[0]) for v in values):
+        # what is empty along another axis still adds to the size of this one
+        values = [v for v in values if ctx.shape(v)[axis] != 0] or values[:1]
     if len(values) == 1:
         return values[0]
     y = ctx("concat", values, concat_dim=axis)

@@ -121,6 +121,17 @@ CASES: dict[str, tuple[str, int, list[Any], dict[str, Any], list[str] | None]] =
     "reduce l1": ("ReduceL1", 13, [X], {"axes": [1]}, ["lp_norm"]),
     "reduce l2": ("ReduceL2", 13, [X], {"axes": [1]}, ["lp_norm"]),
     "reduce log sum": ("ReduceLogSum", 13, [POSITIVE], {"axes": [1]}, ["reduce_sum", "log"]),
+    "reduce log sum of integers": (
+        "ReduceLogSum", 13, [i64(1, 3, 30, 200).reshape(2, 2)], {"axes": [1]}, ["reduce_sum", "cast", "log", "cast"],
+    ),
+    "reduce log sum exp of integers": (
+        "ReduceLogSumExp", 13, [i64(1, 1, 9, 9).reshape(2, 2)], {"axes": [1]}, ["cast", "reduce_log_sum_exp", "cast"],
+    ),
+    "flatten to no rows": ("Flatten", 13, [np.zeros((4, 0, 3), np.float32)], {"axis": 2}, []),
+    "flatten to no columns": ("Flatten", 13, [np.zeros((4, 0, 3), np.float32)], {"axis": 1}, []),
+    "flatten to no rows, the last of size 1": ("Flatten", 13, [np.zeros((4, 0, 3), np.float32)], {"axis": 3}, []),
+    "concat of empty values": ("Concat", 13, [np.zeros((2, 1, 0), np.float32)] * 3, {"axis": 1}, []),
+    "concat with an empty value": ("Concat", 13, [M, np.zeros((0, M.shape[1]), np.float32)], {"axis": 0}, []),
     "reduce log sum exp": ("ReduceLogSumExp", 13, [X], {"axes": [1]}, ["reduce_log_sum_exp"]),
     "reduce sum square": ("ReduceSumSquare", 13, [X], {"axes": [1]}, ["reduce_sum_square"]),
     "arg max last": ("ArgMax", 13, [i64(3, 1, 3)], {"select_last_index": 1}, ["arg_max"]),
@@ -162,6 +173,17 @@ CASES: dict[str, tuple[str, int, list[Any], dict[str, Any], list[str] | None]] =
     "nonzero": ("NonZero", 13, [np.where(M > 0, M, 0)], {}, ["nonzero"]),
     # resampling
     "upsample": ("Upsample", 9, [X, ("w", np.array([1, 1, 2, 1.5], np.float32))], {}, ["resize"]),
+    **{
+        f"resize {rounding} between elements but for an error": (
+            "Resize", 18, [floats(1, 1, 7), None, None, ("w", i64(1, 1, size))],
+            {"coordinate_transformation_mode": "asymmetric", "nearest_mode": rounding}, ["resize"],
+        )
+        for rounding, size in (("round_prefer_ceil", 4), ("round_prefer_floor", 2))
+    },
+    "resize with positions further from the middle": (
+        "Resize", 18, [floats(1, 1, 70), None, None, ("w", i64(1, 1, 40))],
+        {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "round_prefer_ceil"}, ["resize"],
+    ),
     "resize 10": ("Resize", 10, [X, ("w", np.array([1, 1, 0.6, 2], np.float32))], {"mode": "linear"}, ["resize"]),
     "resize scales": (
         "Resize", 13, [X, None, ("w", np.array([1, 1, 1.5, 2], np.float32))], {"mode": "linear"}, ["resize"],
