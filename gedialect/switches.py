@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from gedialect.errors import GeError, UsageError
+from gedialect.fusion_modes import MODES
 
 if TYPE_CHECKING:
     from gedialect.patterns.rule import Rule
@@ -57,27 +58,6 @@ GE_PASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """GE's names (graph and UB fusion passes, node passes) -> what of ours does the same."""
-
-MODES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "elementwise": ("activation",),
-        "compute": (
-            "attention",
-            "convolution",
-            "matmul",
-            "normalisation",
-            "projection",
-            "residual",
-            "rotary",
-            "softmax",
-        ),
-        "memory": ("memory",),
-        "optimizer": ("optimizer",),
-        "algebra": ("algebra",),
-    }
-)
-"""Groups of fusions -> topics of rules. ``elementwise`` also lets element-wise ops share kernels, ``memory`` lets
-kernels do moves of data themselves."""
 
 GRAPH_FUSION, UB_FUSION = "GraphFusion", "UBFusion"
 ON, OFF = "on", "off"

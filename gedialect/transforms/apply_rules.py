@@ -14,8 +14,9 @@ from gedialect.ir.context import count
 
 @dataclass(frozen=True)
 class ApplyRules(ModulePass):
-    """Applies rules by name (``rules=a,b``), by topic (``topic=fusion``), or all up to ``level``: those of the
-    catalogue, of packages (entry points ``gedialect.rules``) and of files (``--rules FILE``).
+    """Applies rules by name (``rules=a,b``), by topic (``topic=attention``; a group of fusions such as
+    ``topic=compute`` for its topics, ``topic=fusion`` for all but canonical forms), or all up to ``level``: those of
+    the catalogue, of packages (entry points ``gedialect.rules``) and of files (``--rules FILE``).
 
     Level 1 are canonical forms that keep values, level 2 also raises decomposed forms and folds into weights;
     ``disable`` leaves out rules or topics by name; ``strict`` leaves out what may change floating-point results.

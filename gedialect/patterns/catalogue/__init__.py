@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from functools import cache
 
 from gedialect.errors import GeError, UsageError
+from gedialect.fusion_modes import FUSION, MODES, topics_of
 from gedialect.patterns.rule import Rule
 
 
@@ -47,8 +48,10 @@ def select(
     extra: Sequence[Rule] = (),
 ) -> tuple[Rule, ...]:
     """Rules of the catalogue and ``extra`` ones up to ``level``: those named or of a topic named, all if neither is
-    given, without those (or topics) disabled. A rule that is named is taken whatever its level. GE1107 for unknown
-    names, GE1105 for an extra rule whose name is taken."""
+    given, without those (or topics) disabled. A rule that is named is taken whatever its level. A group of fusions
+    stands for its topics, and ``fusion`` for those of all groups. GE1107 for unknown names, GE1105 for an extra rule
+    whose name is taken."""
+    topic = [t for name in topic for t in topics_of(name)]
     taken = {r.name: r for r in all_rules()}
     for r in extra:
         if (other := taken.setdefault(r.name, r)) is not r:
@@ -62,7 +65,7 @@ def select(
     all_topics = tuple(dict.fromkeys((*topics(), *(r.topic for r in extra))))
     for t in topic:
         if t not in all_topics:
-            raise _unknown("topic", t, all_topics)
+            raise _unknown("topic", t, (*all_topics, *MODES, FUSION))
     for d in disable:
         if d not in taken and d not in all_topics:
             raise _unknown("rule", d, [*taken, *all_topics])
