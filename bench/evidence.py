@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from gedialect import api, interpreter
-from gedialect.api.compiler import decide
+from gedialect.api.decide import decide
 from gedialect.cli.ge_run import difference
 from gedialect.errors import GeError
 from gedialect.ir.context import GeContext
@@ -68,7 +68,7 @@ def check_model(path: str, npz: str, levels: list[str]) -> dict[str, Any]:
     for level in levels:
         module = source.clone()
         started = time.perf_counter()
-        executable = api.compile_module(module, level=level)
+        executable = api.compile_module(module, api.Settings(level))
         compiled = time.perf_counter()
         outputs = executable.run(inputs, sanitize=True)
         report = executable.report
@@ -115,7 +115,7 @@ def corrupted(module: Any, inputs: Any, expected: Any) -> str:
     from gedialect.targets import load_target
     from lowering.emit.module import ModuleEmitter
 
-    decide(module, level="O2")
+    decide(module, api.Settings("O2"))
     placed = [op for op in graph_block(module).ops if "place" in op.attributes]
     moved = False
     for op in placed:

@@ -13,25 +13,24 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from gedialect.analysis.graph import graph_function
 from gedialect.analysis.opcount import count_ops
 from gedialect.api.chained import late_ops, unsaveable
+from gedialect.api.decide import Progress, decide
 from gedialect.api.executable import Executable
 from gedialect.api.fusion_report import FusionLog
 from gedialect.api.linked import has_control, program_of
 from gedialect.api.report import Report
 from gedialect.api.resolve import prepare
+from gedialect.api.settings import Settings
 from gedialect.binary.gears import MAX_GEARS, Kind, gear_name
 from gedialect.dialects.ge.attrs import ON_HOST
 from gedialect.errors import GeError, UsageError
 from gedialect.interpreter import input_names, output_names
 from gedialect.ir.spec import DYNAMIC, spec_of
-from gedialect.pipelines import level_number
 from gedialect.runtime.profiler import moved_bytes, time_tasks
 from gedialect.targets import load_target
 from lowering.emit.gears import GearsEmitter
 from lowering.emit.structured import Piece, Program
 
 Shapes = dict[str, tuple[int, ...]]
-Decide = Callable[[ModuleOp, Report | None, Callable[[str], None] | None], None]
-"""Plans one module; the report gets its stages."""
 
 _OPTIONS: Mapping[Kind, str] = {"dynamic_batch_size": "--dynamic-batch-size", "dynamic_dims": "--dynamic-dims"}
 _FORMS: Mapping[Kind, str] = {
@@ -218,12 +217,8 @@ def compile_gears(
     module: ModuleOp,
     gears: GearList,
     of_shapes: Callable[[Shapes], ModuleOp],
-    decide: Decide,
+    settings: Settings,
     *,
-    level: str | int,
-    target: str,
-    precision: str,
-    time: bool = False,
     progress: Callable[[str], None] | None = None,
     name: str = "model",
     fusion_log: FusionLog | None = None,
@@ -232,26 +227,26 @@ def compile_gears(
 
     Errors of a gear name it.
     """
-    chip = load_target(target)
+    chip = load_target(settings.target)
     gears, by_gear = for_model(module, gears)
     programs: list[Program] = []
     reports: list[Report] = []
     for number, shapes in enumerate(by_gear):
         prefix = f"gear {number + 1} of {len(gears.values)}: "
         inner = None if progress is None else _prefixed(progress, prefix)
-        report = Report(target=target, level=f"O{level_number(level)}", precision=precision)
+        report = settings.report()
         with _named(gears.name(number)), _tagged(fusion_log, gears.name(number)):
             if inner is not None:
                 inner("import")
-            programs.append(_program(of_shapes(shapes), report, decide, inner))
+            programs.append(_program(of_shapes(shapes), settings, report, inner, fusion_log))
         reports.append(report)
     emitter = GearsEmitter(gears.kind, gears.values, programs, input_shapes(module), chip, name)
     if progress is not None:
         progress("emit")
     emitter.emit()
-    if time and progress is not None:
+    if settings.time and progress is not None:
         progress("time")
-    total = Report(target=target, level=f"O{level_number(level)}", precision=precision)
+    total = settings.report()
     for number, (part, report) in enumerate(zip(emitter.parts, reports, strict=True)):
         for stage in report.stages:
             stage["gear"] = gears.name(number)
@@ -260,7 +255,7 @@ def compile_gears(
         report.workspace_bytes_no_reuse = part.layout.workspace_no_reuse
         report.workspace_lower_bound = part.layout.workspace_lower_bound
         report.gm_bytes = moved_bytes(part.tasks, emitter.into.programs)
-        if time:
+        if settings.time:
             report.latency_us = time_tasks(part.tasks, emitter.into.programs, chip, lambda task: str(task.op_index)).us
         total.add_gear(gears.name(number), emitter.gears.gears[number], report)
     total.weight_bytes = emitter.writer.weights.size
@@ -271,7 +266,9 @@ def _prefixed(progress: Callable[[str], None], prefix: str) -> Callable[[str], N
     return lambda text: progress(prefix + text)
 
 
-def _program(module: ModuleOp, report: Report, decide: Decide, progress: Callable[[str], None] | None) -> Program:
+def _program(
+    module: ModuleOp, settings: Settings, report: Report, progress: Progress | None, fusion_log: FusionLog | None
+) -> Program:
     """The program of one gear, planned."""
     if late_ops(module):
         prepare(module)
@@ -280,8 +277,8 @@ def _program(module: ModuleOp, report: Report, decide: Decide, progress: Callabl
     if has_control(module):
         report.stages.append({"stage": "import", "ops": count_ops(module)})
         report.ops = count_ops(module)
-        return program_of(module, lambda piece: decide(piece, None, progress))
-    decide(module, report, progress)
+        return program_of(module, lambda piece: decide(piece, settings, progress=progress, fusion_log=fusion_log))
+    decide(module, settings, report=report, progress=progress, fusion_log=fusion_log)
     function = graph_function(module)
     program = Program()
     inputs = [program.slot(spec_of(t)) for t in function.function_type.inputs]

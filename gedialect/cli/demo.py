@@ -106,7 +106,7 @@ def _compile_and_run(
     started = time.perf_counter()
     step(f"{level}: import")
     module = api.import_source(path, {k: tuple(v.shape) for k, v in inputs.items()})
-    executable = api.compile_module(module, level=level, time=True, progress=lambda s: step(f"{level}: {s}"))
+    executable = api.compile_module(module, api.Settings(level, time=True), progress=lambda s: step(f"{level}: {s}"))
     with tempfile.TemporaryDirectory() as folder:  # what runs is the file, as a user's would
         file = os.path.join(folder, "model.om")
         executable.save(file)

@@ -85,7 +85,8 @@ def _compile(options: argparse.Namespace) -> None:
     read = {"the model": options.model, "--fusion-switch-file": options.fusion_switch_file, **rules_read}
     check_files(PROG, _outputs(options), read)
     from gedialect import api
-    from gedialect.api.compiler import check_switches, decide
+    from gedialect.api.compiler import check_switches
+    from gedialect.api.decide import decide
     from gedialect.api.fusion_report import FusionLog
     from gedialect.cli.ge_import import weight_inputs
     from gedialect.cli.progress import steps
@@ -100,6 +101,7 @@ def _compile(options: argparse.Namespace) -> None:
         check_switches(switches, rules)
     except UsageError as error:
         raise error.at(PROG) from None
+    settings = api.Settings(options.level, options.target, options.precision, options.time, rules, switches)
     log = None if options.fusion_report is None else FusionLog()
     source: ModuleOp | None = None
 
@@ -117,39 +119,25 @@ def _compile(options: argparse.Namespace) -> None:
                 module,
                 gears,
                 of_gear,
-                level=options.level,
-                target=options.target,
-                precision=options.precision,
-                time=options.time,
+                settings,
                 progress=progress,
                 name=name,
-                rules=rules,
-                switches=switches,
                 fusion_log=log,
             )
         elif options.emit != "om" and options.report is None and not options.no_host_fallback and not options.time:
             decide(
                 module,
-                level=options.level,
-                target=options.target,
-                precision=options.precision,
+                settings,
                 progress=progress,
-                rules=rules,
-                switches=switches,
                 fusion_log=log,
             )
             executable = None
         else:
             executable = api.build(
                 module,
-                level=options.level,
-                target=options.target,
-                precision=options.precision,
-                time=options.time,
+                settings,
                 progress=progress,
                 name=name,
-                rules=rules,
-                switches=switches,
                 fusion_log=log,
             )
     if executable is not None and options.no_host_fallback and executable.report.host_ops:

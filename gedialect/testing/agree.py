@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from gedialect import interpreter
 from gedialect.analysis.graph import graph_function
-from gedialect.api import Report, compile_module
+from gedialect.api import Report, Settings, compile_module
 from gedialect.ir.context import GeContext
 from gedialect.ir.parser import parse_module
 from gedialect.ir.spec import Spec, spec_of
@@ -61,7 +61,7 @@ def check_levels(
     expected = interpreter.run(source, given)
     reports: list[Report] = []
     for level in levels:
-        executable = compile_module(source.clone(), level=level)
+        executable = compile_module(source.clone(), Settings(level))
         outputs = executable.run(given, sanitize=True)
         for name, want in expected.items():
             compare(outputs[name], want, f"{name} at {level}", tolerance)

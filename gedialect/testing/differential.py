@@ -216,7 +216,7 @@ def run_stage(
     module = api.import_source(model, shapes)
     if stage == INTERPRETER:
         return interpreter.run(module, inputs)
-    executable = api.build(module, level=stage, rules=rules, switches=switches)
+    executable = api.build(module, api.Settings(stage, rules=tuple(rules), switches=switches))
     return executable.run(inputs, sanitize=True)
 
 

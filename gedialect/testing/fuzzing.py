@@ -271,7 +271,7 @@ def _text_run(path: str, out: str, number: int) -> None:
     """ge-opt alone, with passes or at a level; or the interpreter; or compiled and run."""
     from gedialect import api, interpreter
     from gedialect.analysis.graph import graph_function
-    from gedialect.api.compiler import unknown_sizes
+    from gedialect.api.sources import unknown_sizes
     from gedialect.cli import ge_opt
     from gedialect.dialects.ge.attrs import ON_HOST
     from gedialect.ir.spec import spec_of
@@ -307,7 +307,7 @@ def _compile_and_run(module: Any, path: str, rng: Random) -> None:
 
     function = graph_function(module)
     types = dict(zip(input_names(function), function.function_type.inputs, strict=True))
-    executable = api.build(module, level=rng.choice(("O0", "O1", "O2")))
+    executable = api.build(module, api.Settings(rng.choice(("O0", "O1", "O2"))))
     executable.save(path + ".om")
     try:
         loaded = api.load(path + ".om")

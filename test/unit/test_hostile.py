@@ -389,7 +389,7 @@ def test_a_constant_the_memory_does_not_hold_compiles(level: str, tmp_path: Path
 def test_a_large_constant_result_is_made_in_the_run(level: str, type_: str, tmp_path: Path):
     value = "1" if "xi" in type_ else "1.5"
     text = HUGE.replace("TYPE", type_).replace("1.5", value)
-    executable = api.compile_module(parse_module(GeContext(), text), level=level)
+    executable = api.compile_module(parse_module(GeContext(), text), api.Settings(level))
     executable.save(tmp_path / "a.om")
     assert (tmp_path / "a.om").stat().st_size < 1 << 16
     got = executable.run([np.zeros(4, np.float32)])["y"]

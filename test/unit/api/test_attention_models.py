@@ -12,7 +12,7 @@ import pytest
 from xdsl.utils.arg_spec import parse_pipeline
 
 import gedialect
-from gedialect.api.compiler import compile_module, import_source
+from gedialect.api import compile_module, import_source
 from gedialect.api.fusion_report import FusionLog
 from gedialect.ir.context import GeContext
 from gedialect.ir.registry import pass_factories

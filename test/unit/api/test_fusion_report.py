@@ -12,7 +12,7 @@ import onnx.helper as oh
 import pytest
 
 import gedialect
-from gedialect.api.compiler import compile_module, import_source
+from gedialect.api import Settings, compile_module, import_source
 from gedialect.api.fusion_report import FusionLog
 from gedialect.cli.ge_compile import main
 from gedialect.switches import Switches
@@ -94,7 +94,7 @@ def test_switches_have_their_effect():
 
 def report(**switches: Any) -> dict[str, Any]:
     log = FusionLog()
-    compile_module(import_source(block_model()), switches=Switches(**switches), fusion_log=log)
+    compile_module(import_source(block_model()), Settings(switches=Switches(**switches)), fusion_log=log)
     return json.loads(log.json())
 
 

@@ -13,7 +13,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
 from gedialect import interpreter
-from gedialect.api import compile_module
+from gedialect.api import Settings, compile_module
 from gedialect.dialects.ge.builder import GeBuilder
 from gedialect.ir import dtypes
 from gedialect.ir.spec import Spec, spec_of, tensor_type
@@ -251,7 +251,7 @@ def check(module: ModuleOp, whole: ModuleOp, seed: int) -> None:
     if not largest < LARGEST:
         return
     for level in ("O0", "O1", "O2", "O3"):
-        executable = compile_module(module.clone(), level=level)
+        executable = compile_module(module.clone(), Settings(level))
         outputs = executable.run(inputs, sanitize=True)
         assert not executable.report.host_ops, executable.report.host_ops
         for name, want in expected.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gedialect.api import compile_module
+from gedialect.api import Settings, compile_module
 from gedialect.testing.agree import parse
 
 MODELS = {
@@ -32,7 +32,7 @@ def test_repeated_constants(name: str, level: str) -> None:
       %y = ge.reduce_max(%p) {{axes = [1], keep_dims = false}} : (tensor<2x262144xf32>) -> tensor<2xf32>
       func.return %y : tensor<2xf32>
     }}"""
-    executable = compile_module(parse(text), level=level)
+    executable = compile_module(parse(text), Settings(level))
     x = np.random.default_rng(0).random((2, 262144)).astype(np.float32)
     w = {"expand": [[1], [2]], "tile": [1, 2] * 131072, "splat": 0.5, "fill": 2.5}[name]
     want = (x * np.array(w, np.float32)).max(axis=1)

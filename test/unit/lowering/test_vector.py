@@ -149,8 +149,8 @@ def test_a_reduction_that_drops_axes_does_not_align_with_what_follows() -> None:
 
 def test_chunks_of_two_reduced_axes() -> None:
     """A tile may cut several reduced axes: each then has a loop of its own in every pass."""
-    from gedialect.api import Executable
-    from gedialect.api.compiler import decide
+    from gedialect.api import Executable, Settings
+    from gedialect.api.decide import decide
     from gedialect.dialects.ge.attrs import KernelAttr
     from gedialect.dialects.ge.fusion import FusionOp
     from gedialect.interpreter import run
@@ -169,7 +169,7 @@ def test_chunks_of_two_reduced_axes() -> None:
     )
     inputs = random_inputs(module)
     expected = run(module, inputs)
-    decide(module, level="O2")
+    decide(module, Settings("O2"))
     (fusion,) = (op for op in module.walk() if isinstance(op, FusionOp))
     fusion.attributes["kernel"] = KernelAttr.get("vector", [4, 2, 7], 3)
     emitter = ModuleEmitter(module, load_target(), "m")
@@ -214,8 +214,8 @@ def test_a_long_row_of_one_value(op: str, result: str) -> None:
 
 def test_reductions_of_one_number_in_parts() -> None:
     """A reduction whose operand is a constant, in a kernel whose tiles are parts of a row (found at O3)."""
-    from gedialect.api import Executable
-    from gedialect.api.compiler import decide
+    from gedialect.api import Executable, Settings
+    from gedialect.api.decide import decide
     from gedialect.dialects.ge.attrs import KernelAttr
     from gedialect.dialects.ge.fusion import FusionOp
     from gedialect.interpreter import run
@@ -237,7 +237,7 @@ def test_reductions_of_one_number_in_parts() -> None:
     expected = run(module, inputs)
     (fusion,) = (op for op in module.walk() if isinstance(op, FusionOp))
     fusion.attributes["kernel"] = KernelAttr.get("vector", [2, 7], 3)
-    decide(module, level="O0")
+    decide(module, Settings("O0"))
     emitter = ModuleEmitter(module, load_target(), "m")
     emitter.emit()
     outputs = Executable.from_om(emitter.build({})).run(inputs, sanitize=True)
@@ -250,7 +250,7 @@ def test_saturated_functions_are_exact(op: str) -> None:
     """One unit in the last place of erf is x / 2 of it in gelu: gelu(-1e9) must not be 60."""
     import numpy as np
 
-    from gedialect.api import compile_module
+    from gedialect.api import Settings, compile_module
     from gedialect.testing.agree import parse
 
     x = np.array([-1e9, -1e4, -10, 10, 1e4, 1e9], np.float32)
@@ -258,5 +258,5 @@ def test_saturated_functions_are_exact(op: str) -> None:
     text = f"""func.func @main(%x: tensor<6xf32> {{ge.name = "x"}}) -> tensor<6xf32> {{
       %y = ge.{op}(%x){attr} : (tensor<6xf32>) -> tensor<6xf32>
       func.return %y : tensor<6xf32> }}"""
-    (y,) = compile_module(parse(text), level="O2").run({"x": x}).values()
+    (y,) = compile_module(parse(text), Settings("O2")).run({"x": x}).values()
     assert y.tolist() == (np.maximum(x, 0) if op == "gelu" else np.sign(x)).tolist()

@@ -116,7 +116,7 @@ def test_narrow_integers_are_exact_as_they_are():
 @pytest.mark.parametrize("level", ["O0", "O2"])
 def test_a_product_of_weights_in_the_file_is_without_blas(level: str):
     """What is evaluated when the OM is written, too: no sum of its products is rounded."""
-    from gedialect.api import compile_module
+    from gedialect.api import Settings, compile_module
     from gedialect.dialects.ge.literals import attribute_of
 
     rng = np.random.default_rng(1)
@@ -132,7 +132,7 @@ def test_a_product_of_weights_in_the_file_is_without_blas(level: str):
     module = parse(text)
     for op, array in zip([o for o in module.walk() if isinstance(o, ConstantOp)], (w1, w2), strict=True):
         op.value = attribute_of(array)[0]
-    got = compile_module(module, level=level).run({"x": np.zeros((48, 40), np.float32)})["y"]
+    got = compile_module(module, Settings(level)).run({"x": np.zeros((48, 40), np.float32)})["y"]
     np.testing.assert_array_equal(got, exact(w1, w2))
 
 

@@ -132,7 +132,8 @@ def test_dequantised_product_and_back() -> None:
     ]
     m = model(nodes, {"x": x}, ["y"], weights=weights)
     agree(m, {"x": x}, off_by=1)
-    from gedialect.api.compiler import decide, import_source
+    from gedialect.api.decide import decide
+    from gedialect.api.sources import import_source
 
     module = import_source(m)
     decide(module)
