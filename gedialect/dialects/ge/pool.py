@@ -13,6 +13,7 @@ from gedialect.dialects.ge.numeric import np, require_kinds, wide, widen
 from gedialect.dialects.ge.reproducible import matmul
 from gedialect.dialects.ge.shapes import mismatch
 from gedialect.dialects.ge.windows import cell_counts, dilations_of, lowest, pooled_sizes, taps
+from gedialect.errors import UnsupportedError
 from gedialect.ir import dtypes
 from gedialect.ir.spec import Spec
 
@@ -94,6 +95,10 @@ class MaxPool2dOp(MaxPoolOp):
     name = "ge.max_pool2d"
     GE_TYPES: ClassVar = ("MaxPoolV3", "MaxPool", "MaxPoolV2", "MaxPoolExt2", "Pooling")
 
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        return _by_axis(b, attrs, operands[0], "max_pool2d")
+
 
 def _in_planes(b: GeBuilder, attrs: Attrs, x: SSAValue, mnemonic: str) -> SSAValue:
     """3-D pooling as pooling over rows and columns, then over depth: both kinds separate by axis."""
@@ -125,6 +130,29 @@ def _in_planes(b: GeBuilder, attrs: Attrs, x: SSAValue, mnemonic: str) -> SSAVal
     return b.reshape(columns, shape=y)
 
 
+def _by_axis(b: GeBuilder, attrs: Attrs, x: SSAValue, mnemonic: str) -> SSAValue:
+    """2-D pooling of a large window over columns, then over rows; GE1205 for a window that is a line already."""
+    if 1 in attrs.ksize:
+        raise UnsupportedError(f"a window of {attrs.ksize[0]} x {attrs.ksize[1]} is a line already", code="GE1205")
+    common: dict[str, Any] = {"ceil_mode": attrs.ceil_mode, "data_format": attrs.data_format}
+    if attrs.count_include_pad is not None:
+        common["count_include_pad"] = attrs.count_include_pad
+    for axis in (1, 0):
+
+        def alone(values: Sequence[int], other: int, axis: int = axis) -> tuple[int, int]:
+            return (values[0], other) if axis == 0 else (other, values[1])
+
+        x = getattr(b, mnemonic)(
+            x,
+            ksize=alone(attrs.ksize, 1),
+            strides=alone(attrs.strides, 1),
+            dilations=alone(dilations_of(attrs), 1),
+            pads=(*alone(attrs.pads[:2], 0), *alone(attrs.pads[2:], 0)),
+            **common,
+        )
+    return x
+
+
 @irdl_op_definition
 class MaxPool3dOp(MaxPoolOp):
     """3-D max pooling."""
@@ -144,6 +172,10 @@ class AvgPool2dOp(AvgPoolOp):
 
     name = "ge.avg_pool2d"
     GE_TYPES: ClassVar = ("AvgPoolV2", "AvgPool", "AvgPool1D", "Pooling")
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        return b.cast(_by_axis(b, attrs, widen(b, operands[0]), "avg_pool2d"), attrs.dtype)
 
 
 @irdl_op_definition

@@ -64,3 +64,19 @@ func.func @stays(%x: tensor<1x1x4x4x4xf64>, %k: tensor<1xi64>) -> (tensor<1x1x2x
   %s, %z = ge.topk(%e, %k) {dim = 4, largest = true, sorted = true} : (tensor<1x1x4x4x4xf64>, tensor<1xi64>) -> (tensor<1x1x4x4x?xf64>, tensor<1x1x4x4x?xi64>)
   func.return %y, %s : tensor<1x1x2x2x2xf64>, tensor<1x1x4x4x?xf64>
 }
+
+// -----
+
+// Windows that are too large to hold come apart: over columns, then over rows.
+
+// CHECK-LABEL: func.func @large_windows(
+// CHECK-NEXT: %[[MAX:.*]] = ge.max_pool2d(%x) {ksize = [1, 64], strides = [1, 32], pads = [0, 0, 0, 4], dilations = [1, 1]
+// CHECK-NEXT: ge.max_pool2d(%[[MAX]]) {ksize = [70, 1], strides = [16, 1], pads = [0, 0, 2, 0], dilations = [1, 1]
+// CHECK-NEXT: %[[MEAN:.*]] = ge.avg_pool2d(%x) {ksize = [1, 64]
+// CHECK-NEXT: ge.avg_pool2d(%[[MEAN]]) {ksize = [64, 1]
+// CHECK-NEXT: func.return
+func.func @large_windows(%x: tensor<1x8x134x124xf32>) -> (tensor<1x8x5x3xf32>, tensor<1x8x3x2xf32>) {
+  %0 = ge.max_pool2d(%x) {ksize = [70, 64], strides = [16, 32], pads = [0, 0, 2, 4], dilations = [1, 1], ceil_mode = false, data_format = "NCHW"} : (tensor<1x8x134x124xf32>) -> tensor<1x8x5x3xf32>
+  %1 = ge.avg_pool2d(%x) {ksize = [64, 64], strides = [32, 32], pads = [0, 0, 0, 0], ceil_mode = false, count_include_pad = false, data_format = "NCHW"} : (tensor<1x8x134x124xf32>) -> tensor<1x8x3x2xf32>
+  func.return %0, %1 : tensor<1x8x5x3xf32>, tensor<1x8x3x2xf32>
+}

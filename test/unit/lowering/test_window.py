@@ -106,3 +106,25 @@ def test_taps_of_a_large_kernel_are_a_loop(op: str) -> None:
         "}\n"
     )
     check_levels(text)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+@pytest.mark.parametrize(
+    "op",
+    [
+        "ge.max_pool2d(%x) {ksize = [66, 70], strides = [13, 21], pads = [5, 0, 7, 3], dilations = [1, 1], ceil_mode = true, "
+        'data_format = "NHWC"}',
+        "ge.avg_pool2d(%x) {ksize = [66, 70], strides = [13, 21], pads = [5, 0, 7, 3], ceil_mode = true, "
+        'count_include_pad = true, data_format = "NHWC"}',
+        "ge.avg_pool2d(%x) {ksize = [66, 70], strides = [13, 21], pads = [5, 0, 7, 3], ceil_mode = true, "
+        'count_include_pad = false, data_format = "NHWC"}',
+    ],
+    ids=["max", "average", "inside"],
+)
+def test_windows_that_no_buffer_holds(op: str, dtype: str) -> None:
+    check_levels(
+        f"func.func @main(%x: tensor<1x90x120x3x{dtype}>) -> tensor<1x4x4x3x{dtype}> {{\n"
+        f"  %y = {op} : (tensor<1x90x120x3x{dtype}>) -> tensor<1x4x4x3x{dtype}>\n"
+        f"  func.return %y : tensor<1x4x4x3x{dtype}>\n"
+        "}\n"
+    )
