@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
@@ -11,10 +12,13 @@ from gedialect.dialects.ge.base import BOOL, INT, TENSOR, Attrs, FusionClass, Ge
 from gedialect.dialects.ge.elementwise import UnaryOp
 from gedialect.dialects.ge.numeric import np, require_kinds, wide
 from gedialect.dialects.ge.shapes import mismatch, normalize_axis, reduced
+from gedialect.errors import UnsupportedError
 from gedialect.ir.dtypes import I32, I64, DType
 from gedialect.ir.spec import DYNAMIC, Spec
 
 if TYPE_CHECKING:
+    from xdsl.ir import SSAValue
+
     from gedialect.dialects.ge.builder import GeBuilder
 
 
@@ -44,6 +48,54 @@ class ArgOp(UnaryOp):
         return [Spec(index_type(cls.name, attrs), shape)]
 
 
+CHUNK = 8192
+"""Elements of the pieces that a search goes through where a line is too long to hold."""
+
+
+def in_chunks(b: GeBuilder, attrs: Attrs, x: SSAValue, name: str) -> SSAValue:
+    """The search along a long line: in each piece, then among the extremes of the pieces, then in what is left.
+
+    GE1205 for a line that is short, which comes apart no further.
+    """
+    spec, largest = b.spec(x), name == "arg_max"
+    axis = normalize_axis(attrs.dimension, spec.rank)
+    n = spec.shape[axis]
+    if n < 2 * CHUNK:
+        raise UnsupportedError(f"a line of {n} elements is searched at once", code="GE1205")
+    others = [i for i in range(spec.rank) if i != axis]
+    lines = b.reshape(b.transpose(x, perm=(*others, axis)), shape=(prod(spec.shape[i] for i in others), n))
+    count, rest = divmod(n, CHUNK)
+    whole = count * CHUNK
+
+    def search(v: SSAValue) -> SSAValue:
+        """Along the last axis, which stays."""
+        last = b.spec(v).rank - 1
+        return getattr(b, name)(v, dimension=last, keep_dims=True, select_last_index=attrs.select_last_index)
+
+    def extreme(v: SSAValue) -> SSAValue:
+        return (b.reduce_max if largest else b.reduce_min)(v, axes=(b.spec(v).rank - 1,), keep_dims=True)
+
+    def part(first: int, end: int) -> SSAValue:
+        return b.slice(lines, None, None, None, begin=(first,), end=(end,), axes=(1,), strides=(1,))
+
+    rows = b.spec(lines).shape[0]
+    pieces = b.reshape(part(0, whole) if rest else lines, shape=(rows, count, CHUNK))
+    inside = b.reshape(search(pieces), shape=(rows, count))
+    extremes = b.reshape(extreme(pieces), shape=(rows, count))
+    piece = search(extremes)
+    at = b.add(b.mul(piece, CHUNK), b.gather_elements(inside, piece, dim=1))
+    if rest:
+        tail, best, more = part(whole, n), extreme(extremes), extreme(part(whole, n))
+        beats = {(True, False): b.greater, (True, True): b.greater_equal, (False, False): b.less}
+        better = beats.get((largest, bool(attrs.select_last_index)), b.less_equal)(more, best)
+        if spec.dtype.is_float:  # a NaN is what is searched for
+            none = b.is_nan(more)
+            again = none if attrs.select_last_index else b.logical_and(none, b.logical_not(b.is_nan(best)))
+            better = b.logical_or(better, again)
+        at = b.select(better, b.add(search(tail), whole), at)
+    return b.cast(b.reshape(at, shape=attrs.shape), attrs.dtype)
+
+
 def arg_extreme(name: str) -> staticmethod[..., Results]:
     """``evaluate`` by np.argmax or np.argmin."""
 
@@ -70,6 +122,10 @@ class ArgMaxOp(ArgOp):
     PRIMITIVE: ClassVar = "vargmax"
     evaluate = arg_extreme("argmax")
 
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        return in_chunks(b, attrs, operands[0], "arg_max")
+
 
 @irdl_op_definition
 class ArgMinOp(ArgOp):
@@ -79,6 +135,10 @@ class ArgMinOp(ArgOp):
     GE_TYPES: ClassVar = ("ArgMin", "ArgMinD")
     PRIMITIVE: ClassVar = "vargmin"
     evaluate = arg_extreme("argmin")
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        return in_chunks(b, attrs, operands[0], "arg_min")
 
 
 @irdl_op_definition

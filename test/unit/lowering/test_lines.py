@@ -132,3 +132,22 @@ def test_tiles_that_a_search_proposes() -> None:
     # at O3 a tile may be larger than its axis: [1, 4] lines where there are 3
     op = "ge.cumsum {axis = 1, exclusive = false, reverse = false}"
     check_levels(function({"x": "5x2x3xf32"}, op, ["5x2x3xf32"]), ("O3",))
+
+
+@pytest.mark.parametrize("last", ["false", "true"])
+@pytest.mark.parametrize("op", ["arg_max", "arg_min"])
+def test_search_of_a_line_that_no_buffer_holds(op: str, last: str) -> None:
+    """In pieces, the greatest first; equal values and NaN lie in several of them."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    x = np.round(rng.normal(size=(5, 40000)).astype(np.float32), 1)
+    x[0, [9, 17000, 39999]] = np.nan
+    x[1, 39998] = np.nan
+    x[2] = -np.inf
+    check_levels(
+        f"""func.func @main(%x: tensor<5x40000xf32> {{ge.name = "x"}}) -> tensor<5x1xi64> {{
+          %y = ge.{op}(%x) {{dimension = 1, keep_dims = true, select_last_index = {last}}} : (tensor<5x40000xf32>) -> tensor<5x1xi64>
+          func.return %y : tensor<5x1xi64> }}""",
+        inputs={"x": x},
+    )
