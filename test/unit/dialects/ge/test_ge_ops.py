@@ -39,7 +39,8 @@ def test_class(cls: type[GeOp]) -> None:
         from gedialect.binary import isa
 
         assert cls.PRIMITIVE in isa.BY_NAME
-        assert not cls.has_expansion()
+        # what works on lines may come apart where a line is too long to hold
+        assert not cls.has_expansion() or cls.FUSION_CLASS is FusionClass.REDUCTION
 
 
 def test_elementwise_ops_are_primitive_or_expand() -> None:
