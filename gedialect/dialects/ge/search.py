@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop
 
 from gedialect.dialects.ge.base import BOOL, INT, TENSOR, Attrs, FusionClass, GeOp, Results
 from gedialect.dialects.ge.elementwise import UnaryOp
-from gedialect.dialects.ge.numeric import np, require_kinds, wide
+from gedialect.dialects.ge.numeric import np, require_kinds, wide, widen
 from gedialect.dialects.ge.shapes import mismatch, normalize_axis, reduced
 from gedialect.errors import UnsupportedError
 from gedialect.ir.dtypes import I32, I64, DType
@@ -49,23 +49,55 @@ class ArgOp(UnaryOp):
 
 
 CHUNK = 8192
-"""Elements of the pieces that a search goes through where a line is too long to hold."""
+"""Elements of the pieces in which a line is worked on that is too long to hold."""
+SORTED_CHUNK = 4096
+"""The same where it is sorted, which takes more room."""
 
 
-def in_chunks(b: GeBuilder, attrs: Attrs, x: SSAValue, name: str) -> SSAValue:
-    """The search along a long line: in each piece, then among the extremes of the pieces, then in what is left.
+class Pieces:
+    """The lines of ``x`` along ``axis`` as rows, cut into ``count`` pieces of ``size`` elements and what is left.
 
     GE1205 for a line that is short, which comes apart no further.
     """
-    spec, largest = b.spec(x), name == "arg_max"
-    axis = normalize_axis(attrs.dimension, spec.rank)
-    n = spec.shape[axis]
-    if n < 2 * CHUNK:
-        raise UnsupportedError(f"a line of {n} elements is searched at once", code="GE1205")
-    others = [i for i in range(spec.rank) if i != axis]
-    lines = b.reshape(b.transpose(x, perm=(*others, axis)), shape=(prod(spec.shape[i] for i in others), n))
-    count, rest = divmod(n, CHUNK)
-    whole = count * CHUNK
+
+    def __init__(self, b: GeBuilder, x: SSAValue, axis: int, size: int):
+        spec = b.spec(x)
+        self.b, self.size = b, size
+        self.axis = normalize_axis(axis, spec.rank)
+        self.n = spec.shape[self.axis]
+        if self.n < 2 * size:
+            raise UnsupportedError(f"a line of {self.n} elements is worked on at once", code="GE1205")
+        self.others = [i for i in range(spec.rank) if i != self.axis]
+        self.lengths = [spec.shape[i] for i in self.others]
+        self.rows = prod(self.lengths)
+        self.lines = b.reshape(b.transpose(x, perm=(*self.others, self.axis)), shape=(self.rows, self.n))
+        self.count, self.rest = divmod(self.n, size)
+        self.whole = self.count * size
+
+    def part(self, first: int, end: int) -> SSAValue:
+        """Elements of the rows."""
+        return self.b.slice(self.lines, None, None, None, begin=(first,), end=(end,), axes=(1,), strides=(1,))
+
+    def pieces(self) -> SSAValue:
+        """[rows, count, size]"""
+        whole = self.part(0, self.whole) if self.rest else self.lines
+        return self.b.reshape(whole, shape=(self.rows, self.count, self.size))
+
+    def tail(self) -> SSAValue:
+        """[rows, rest]"""
+        return self.part(self.whole, self.n)
+
+    def back(self, lines: SSAValue, dtype: DType) -> SSAValue:
+        """Rows of any length under the axes that x had."""
+        b, length = self.b, self.b.spec(lines).shape[1]
+        order = [*self.others, self.axis]
+        wide = b.reshape(lines, shape=(*self.lengths, length))
+        return b.cast(b.transpose(wide, perm=tuple(order.index(i) for i in range(len(order)))), dtype)
+
+
+def arg_in_pieces(b: GeBuilder, attrs: Attrs, x: SSAValue, name: str) -> SSAValue:
+    """The search in each piece, then among the extremes of the pieces, then in what is left."""
+    largest, p = name == "arg_max", Pieces(b, x, attrs.dimension, CHUNK)
 
     def search(v: SSAValue) -> SSAValue:
         """Along the last axis, which stays."""
@@ -75,25 +107,60 @@ def in_chunks(b: GeBuilder, attrs: Attrs, x: SSAValue, name: str) -> SSAValue:
     def extreme(v: SSAValue) -> SSAValue:
         return (b.reduce_max if largest else b.reduce_min)(v, axes=(b.spec(v).rank - 1,), keep_dims=True)
 
-    def part(first: int, end: int) -> SSAValue:
-        return b.slice(lines, None, None, None, begin=(first,), end=(end,), axes=(1,), strides=(1,))
-
-    rows = b.spec(lines).shape[0]
-    pieces = b.reshape(part(0, whole) if rest else lines, shape=(rows, count, CHUNK))
-    inside = b.reshape(search(pieces), shape=(rows, count))
-    extremes = b.reshape(extreme(pieces), shape=(rows, count))
+    pieces = p.pieces()
+    inside = b.reshape(search(pieces), shape=(p.rows, p.count))
+    extremes = b.reshape(extreme(pieces), shape=(p.rows, p.count))
     piece = search(extremes)
     at = b.add(b.mul(piece, CHUNK), b.gather_elements(inside, piece, dim=1))
-    if rest:
-        tail, best, more = part(whole, n), extreme(extremes), extreme(part(whole, n))
+    if p.rest:
+        best, more = extreme(extremes), extreme(p.tail())
         beats = {(True, False): b.greater, (True, True): b.greater_equal, (False, False): b.less}
         better = beats.get((largest, bool(attrs.select_last_index)), b.less_equal)(more, best)
-        if spec.dtype.is_float:  # a NaN is what is searched for
+        if b.spec(x).dtype.is_float:  # a NaN is what is searched for
             none = b.is_nan(more)
             again = none if attrs.select_last_index else b.logical_and(none, b.logical_not(b.is_nan(best)))
             better = b.logical_or(better, again)
-        at = b.select(better, b.add(search(tail), whole), at)
-    return b.cast(b.reshape(at, shape=attrs.shape), attrs.dtype)
+        at = b.select(better, b.add(search(p.tail()), p.whole), at)
+    return b.reshape(p.back(at, attrs.dtype), shape=attrs.shape)
+
+
+def topk_in_pieces(b: GeBuilder, attrs: Attrs, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """The k first of each piece and of what is left, then the k first of those; their order keeps that of equals."""
+    p, k = Pieces(b, x, attrs.dim, SORTED_CHUNK), attrs.k
+    if 2 * k > SORTED_CHUNK:
+        raise UnsupportedError(f"the {k} first are half a piece or more", code="GE1205")
+    common = {"largest": attrs.largest, "sorted": True}
+    values, at = b.topk(p.pieces(), None, k=k, dim=2, **common)
+    firsts = b.array(np.arange(p.count, dtype=np.int64).reshape(1, p.count, 1) * p.size)
+    at = b.reshape(b.add(at, firsts), shape=(p.rows, p.count * k))
+    values = b.reshape(values, shape=(p.rows, p.count * k))
+    if p.rest:
+        more, where = b.topk(p.tail(), None, k=min(k, p.rest), dim=1, **common)
+        values = b.concat([values, more], concat_dim=1)
+        at = b.concat([at, b.add(where, p.whole)], concat_dim=1)
+    values, places = b.topk(values, None, k=k, dim=1, **common)
+    return p.back(values, attrs.results[0].dtype), p.back(b.gather_elements(at, places, dim=1), attrs.results[1].dtype)
+
+
+def cumsum_in_pieces(b: GeBuilder, attrs: Attrs, x: SSAValue) -> SSAValue:
+    """Running sums of each piece and of what is left, each on top of the sum of those before it (behind it)."""
+    dtype = b.spec(x).dtype
+    p = Pieces(b, widen(b, x), attrs.axis, CHUNK)
+    inner = {"exclusive": attrs.exclusive, "reverse": attrs.reverse}
+    pieces = p.pieces()
+    sums = b.reshape(b.reduce_sum(pieces, axes=(2,), keep_dims=True), shape=(p.rows, p.count))
+    before = b.cumsum(sums, axis=1, exclusive=True, reverse=attrs.reverse)
+    after_tail = b.reduce_sum(p.tail(), axes=(1,), keep_dims=True) if p.rest and attrs.reverse else None
+    if after_tail is not None:
+        before = b.add(before, after_tail)
+    head = b.add(b.cumsum(pieces, axis=2, **inner), b.reshape(before, shape=(p.rows, p.count, 1)))
+    lines = b.reshape(head, shape=(p.rows, p.whole))
+    if p.rest:
+        tail = b.cumsum(p.tail(), axis=1, **inner)
+        if not attrs.reverse:
+            tail = b.add(tail, b.reduce_sum(sums, axes=(1,), keep_dims=True))
+        lines = b.concat([lines, tail], concat_dim=1)
+    return p.back(lines, dtype)
 
 
 def arg_extreme(name: str) -> staticmethod[..., Results]:
@@ -124,7 +191,7 @@ class ArgMaxOp(ArgOp):
 
     @staticmethod
     def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
-        return in_chunks(b, attrs, operands[0], "arg_max")
+        return arg_in_pieces(b, attrs, operands[0], "arg_max")
 
 
 @irdl_op_definition
@@ -138,7 +205,7 @@ class ArgMinOp(ArgOp):
 
     @staticmethod
     def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
-        return in_chunks(b, attrs, operands[0], "arg_min")
+        return arg_in_pieces(b, attrs, operands[0], "arg_min")
 
 
 @irdl_op_definition
@@ -193,6 +260,12 @@ class TopKOp(GeOp):
         dtype = (attrs.results[1].dtype if attrs.results else I64).numpy
         return np.take_along_axis(x, order, axis), order.astype(dtype)
 
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        if attrs.k is None:
+            raise UnsupportedError("k is an operand", code="GE1205")
+        return topk_in_pieces(b, attrs, operands[0])
+
 
 @irdl_op_definition
 class CumsumOp(UnaryOp):
@@ -226,6 +299,10 @@ class CumsumOp(UnaryOp):
             y = np.concatenate([first, np.take(y, np.arange(x.shape[axis] - 1), axis=axis)], axis)
         y = np.flip(y, axis) if attrs.reverse else y
         return y.astype(operands[0].dtype, copy=False)
+
+    @staticmethod
+    def expand(b: GeBuilder, attrs: Attrs, *operands: Any) -> Any:
+        return cumsum_in_pieces(b, attrs, operands[0])
 
 
 @irdl_op_definition

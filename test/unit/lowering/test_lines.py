@@ -151,3 +151,38 @@ def test_search_of_a_line_that_no_buffer_holds(op: str, last: str) -> None:
           func.return %y : tensor<5x1xi64> }}""",
         inputs={"x": x},
     )
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("largest", ["true", "false"])
+def test_topk_of_a_line_that_no_buffer_holds(axis: int, largest: str) -> None:
+    """The first of each piece, then the first of those: equal values stay in order."""
+    rng = np.random.default_rng(1)
+    shape, result = ((9000, 2), "7x2") if axis == 0 else ((2, 9000), "2x7")
+    x = np.round(rng.normal(size=shape).astype(np.float32), 1)
+    x.reshape(-1)[[5, 8000, 17999]] = np.nan
+    text = "x".join(map(str, shape)) + "xf32"
+    check_levels(
+        f"""func.func @main(%x: tensor<{text}> {{ge.name = "x"}}) -> (tensor<{result}xf32>, tensor<{result}xi64>) {{
+          %v, %i = ge.topk(%x) {{k = 7, dim = {axis}, largest = {largest}, sorted = true}}
+            : (tensor<{text}>) -> (tensor<{result}xf32>, tensor<{result}xi64>)
+          func.return %v, %i : tensor<{result}xf32>, tensor<{result}xi64> }}""",
+        inputs={"x": x},
+    )
+
+
+@pytest.mark.parametrize("exclusive", ["true", "false"])
+@pytest.mark.parametrize("reverse", ["true", "false"])
+@pytest.mark.parametrize("dtype", ["f32", "f16", "i32"])
+def test_running_sums_of_a_line_that_no_buffer_holds(exclusive: str, reverse: str, dtype: str) -> None:
+    rng = np.random.default_rng(2)
+    kind = {"f32": np.float32, "f16": np.float16, "i32": np.int32}[dtype]
+    x = (rng.integers(-9, 10, (2, 40001)) if dtype == "i32" else rng.normal(size=(2, 40001)) * 0.01).astype(kind)
+    check_levels(
+        f"""func.func @main(%x: tensor<2x40001x{dtype}> {{ge.name = "x"}}) -> tensor<2x40001x{dtype}> {{
+          %y = ge.cumsum(%x) {{axis = 1, exclusive = {exclusive}, reverse = {reverse}}}
+            : (tensor<2x40001x{dtype}>) -> tensor<2x40001x{dtype}>
+          func.return %y : tensor<2x40001x{dtype}> }}""",
+        ("O0", "O2"),
+        inputs={"x": x},
+    )
