@@ -34,6 +34,8 @@ SAME = {
     "gather_one: ge.slice after: computed end changed": LENGTH,
     "gather_one: ge.slice after: strides [1] is [2]": ONE,
     "layer_norm_tensorflow: ge.sub before: operands 0 and 1 swapped": "the difference is squared",
+    "avg_pool_whole: ge.reduce_mean after: computed axes changed": SHAPE,
+    "max_pool_whole: ge.reduce_max after: computed axes changed": SHAPE,
     "adam: ge.apply_adam after: computed operand 3 doubled": "it is 0",
     "adamw: ge.apply_adam_w after: computed operand 3 doubled": "it is 0",
     "lamb_update: ge.lamb_apply_optimizer_assign after: computed operand 9 doubled": "any so large is the same",
