@@ -18,7 +18,7 @@ from gedialect.api.executable import Executable, ShapedExecutable
 from gedialect.api.fusion_report import FusionLog
 from gedialect.api.resolve import prepare
 from gedialect.api.settings import Settings, load_rules
-from gedialect.api.sources import Shapes, import_source, shape_hint, unknown_sizes
+from gedialect.api.sources import Shapes, import_source, require_known_sizes, shape_hint, unknown_sizes
 from gedialect.binary.output import atomic_output
 from gedialect.interpreter import input_names
 from gedialect.pipelines import STEPS
@@ -193,6 +193,7 @@ def compile_module(
     from lowering.emit.module import ModuleEmitter
     from lowering.emit.structured import StructuredEmitter
 
+    require_known_sizes(module)
     report = settings.report()
     chip = load_target(settings.target)
     emitter: ModuleEmitter | StructuredEmitter

@@ -16,10 +16,10 @@ from gedialect.api.fusion_report import FusionLog
 from gedialect.api.report import Report
 from gedialect.api.resolve import prepare
 from gedialect.api.settings import Settings
-from gedialect.api.sources import shape_hint, unknown_sizes
+from gedialect.api.sources import require_known_sizes
 from gedialect.dialects.ge.attrs import ON_HOST
 from gedialect.dialects.ge.control import HostOp
-from gedialect.errors import GeError, UnsupportedError
+from gedialect.errors import UnsupportedError
 from gedialect.ir.context import GeContext
 from gedialect.ir.registry import pass_factories
 from gedialect.pipelines import pass_name, pipeline
@@ -45,8 +45,7 @@ def decide(
     fuses."""
     settings.check()
     rules, switches = settings.rules, settings.switches
-    if unknown := unknown_sizes(module):
-        raise GeError(f"input sizes are unknown: {', '.join(unknown)}", code="GE1014", hint=shape_hint(unknown))
+    require_known_sizes(module)
     if late_ops(module):
         prepare(module)
     if any(isinstance(op, HostOp) for op in late_ops(module)) or value_inputs(module):

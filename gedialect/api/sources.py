@@ -84,6 +84,12 @@ def unknown_sizes(module: ModuleOp) -> dict[str, tuple[int, ...]]:
     return {n: s.shape for n, s in specs.items() if not s.is_static}
 
 
+def require_known_sizes(module: ModuleOp) -> None:
+    """GE1014, with a ready ``--input-shape``, for inputs of unknown sizes."""
+    if unknown := unknown_sizes(module):
+        raise GeError(f"input sizes are unknown: {', '.join(unknown)}", code="GE1014", hint=shape_hint(unknown))
+
+
 def shape_hint(unknown: Mapping[str, Sequence[int]]) -> str:
     """A ready ``--input-shape`` for inputs with unknown sizes (1 for each)."""
     text = ";".join(f"{n}:{','.join('1' if d == DYNAMIC else str(d) for d in s)}" for n, s in unknown.items())

@@ -42,6 +42,8 @@ from xdsl.irdl import (
     OptOperandDef,
     VarOperandDef,
     VerificationContext,
+    operand_def,
+    result_def,
     traits_def,
 )
 from xdsl.parser import Parser
@@ -204,6 +206,10 @@ def to_python(attr: Attribute) -> Any:
     return attr
 
 
+_FIELDS: tuple[type, ...] = (type(cast(object, operand_def())), type(cast(object, result_def())))
+"""What a class holds of its operands and results before IRDL reads it."""
+
+
 class GeOp(IRDLOperation):
     """Base of all ge ops; leaves are decorated with ``irdl_op_definition``."""
 
@@ -280,6 +286,19 @@ class GeOp(IRDLOperation):
         buffer that ``x`` reads; None where strides cannot say it. An access may split result axes into
         several (``tile``), as long as its elements come in the result's row-major order."""
         return None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Operands and results of a base class come before the class's own: IRDL has them the other way round."""
+        super().__init_subclass__(**kwargs)
+        for kind in _FIELDS:
+            bases = (cast("Mapping[str, object]", vars(base)) for base in reversed(cls.__mro__))
+            declared = {n: d for fields in bases for n, d in fields.items() if isinstance(d, kind)}
+            own = {n for n, d in vars(cls).items() if isinstance(d, kind)}
+            if own and len(declared) > len(own):
+                for name, definition in declared.items():
+                    if name in own:
+                        delattr(cls, name)
+                    setattr(cls, name, definition)
 
     # ------------------------------------------------------------------ access
     @classmethod

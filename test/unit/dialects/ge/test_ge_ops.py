@@ -43,6 +43,22 @@ def test_class(cls: type[GeOp]) -> None:
         assert not cls.has_expansion() or cls.FUSION_CLASS is FusionClass.REDUCTION
 
 
+def test_operands_of_a_base_class_come_first() -> None:
+    """IRDL lists a class's own fields before inherited ones; evaluation and text are by position."""
+    names = [n for n, _ in op_class("lstm").operand_kinds()]
+    assert names == ["x", "w", "r", "b", "sequence_lens", "initial_h", "initial_c", "p"]
+    results = [n for n, _ in op_class("batch_norm_training").get_irdl_definition().results]
+    assert results == ["y", "batch_mean", "batch_variance"]
+    assert [n for n, _ in op_class("apply_adam").operand_kinds()][:6] == [
+        "var",
+        "m",
+        "v",
+        "beta1_power",
+        "beta2_power",
+        "lr",
+    ]
+
+
 def test_elementwise_ops_are_primitive_or_expand() -> None:
     for cls in op_classes():
         if cls.FUSION_CLASS is FusionClass.ELEMENTWISE:
