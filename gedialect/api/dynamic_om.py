@@ -14,7 +14,6 @@ from io import StringIO
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.printer import Printer
 
 from gedialect.analysis.graph import graph_function
 from gedialect.binary.inout import TensorInfo
@@ -29,6 +28,7 @@ from gedialect.errors import GeError
 from gedialect.interpreter import input_names
 from gedialect.ir.context import GeContext
 from gedialect.ir.parser import parse_module
+from gedialect.ir.printer import UniquePrinter
 from gedialect.ir.spec import spec_of
 from gedialect.ir.verifier import verify
 from gedialect.ir.weights import STORE, check_names
@@ -62,7 +62,7 @@ def dynamic_om(module: ModuleOp, settings: Mapping[str, str], name: str) -> OmFi
             op.value = WeightAttr.get(FILE, place.offset, length)
     graph.add_net_output(writer.unique("NetOutput"), [])
     text = StringIO()
-    Printer(stream=text, print_debuginfo=True).print_op(module)
+    UniquePrinter(stream=text, print_debuginfo=True).print_op(module)
     return build_om(
         writer,
         inputs=infos,

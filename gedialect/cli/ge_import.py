@@ -103,9 +103,9 @@ def name_from(name: str, folder: str) -> str:
 
 def print_module(module: ModuleOp, out: object) -> None:
     """Write the text of ``module`` to a stream."""
-    from xdsl.printer import Printer
+    from gedialect.ir.printer import UniquePrinter
 
-    printer = Printer(stream=out)  # pyright: ignore[reportArgumentType]
+    printer = UniquePrinter(stream=out)  # pyright: ignore[reportArgumentType]
     printer.print_op(module)
     printer.print_string("\n")
 

@@ -441,10 +441,10 @@ class GeOptMain(xDSLOptMain):
     def _text(self, module: ModuleOp) -> str:
         from io import StringIO
 
-        from xdsl.printer import Printer
+        from gedialect.ir.printer import UniquePrinter
 
         out = StringIO()
-        Printer(
+        UniquePrinter(
             stream=out,
             print_generic_format=self.args.print_op_generic,
             print_debuginfo=self.args.print_debuginfo,

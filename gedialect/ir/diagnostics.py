@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from typing import IO, cast
 
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Span
 
 from gedialect.errors import GeError
 from gedialect.ir import sources
+from gedialect.ir.printer import UniquePrinter
 
 MAX_LINE = 160
 MAX_CHARS = 400
@@ -53,7 +53,7 @@ def op_text(op: Operation, limit: int = MAX_CHARS) -> str:
     """The first line of ``op`` as text, at most ``limit`` characters, without printing the rest of it."""
     stream = _CappedStream(limit)
     try:
-        Printer(stream=cast(IO[str], stream)).print_op(op)
+        UniquePrinter(stream=cast(IO[str], stream)).print_op(op)
     except _Full:
         return cap("".join(stream.parts), limit)
     except Exception:

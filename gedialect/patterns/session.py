@@ -14,10 +14,10 @@ from typing import TextIO
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
-from xdsl.printer import Printer
 
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.ir.context import GeContext
+from gedialect.ir.printer import UniquePrinter
 from gedialect.patterns.engine import Outcome, RuleSet, blocks_of, described, rule_set
 from gedialect.patterns.rule import Rule, nodes
 from gedialect.patterns.support import Found
@@ -149,7 +149,7 @@ def application(rule: Rule, found: Found) -> str:
     if blocks:
         order = {op: i for i, op in enumerate(blocks[0].ops)}
     out = StringIO()
-    printer = Printer(out)
+    printer = UniquePrinter(out)
     out.write(f"rule {rule.name} at {described(found.matched[0])}\n  before:\n")
     inside = {op: None for op in found.matched}
     for op in found.matched:  # constants are matched by value: show them
@@ -166,7 +166,7 @@ def application(rule: Rule, found: Found) -> str:
     return out.getvalue()
 
 
-def _print(printer: Printer, out: StringIO, ops: Sequence[Operation]) -> None:
+def _print(printer: UniquePrinter, out: StringIO, ops: Sequence[Operation]) -> None:
     for op in ops:
         out.write("    ")
         printer.print_op(op)

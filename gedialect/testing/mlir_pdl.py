@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from gedialect.errors import GeError
 from gedialect.ir import dtypes
 from gedialect.ir.context import GeContext
 from gedialect.ir.parser import parse_module
+from gedialect.ir.printer import UniquePrinter
 from gedialect.patterns.engine import RuleSet
 from gedialect.patterns.formats.pdl_export import rule_to_pdl
 from gedialect.patterns.rule import Rule
@@ -94,7 +94,7 @@ def generic(module: ModuleOp, name: str = "") -> str:
             op.properties.clear()
     out = StringIO()
     for op in copy.body.block.ops:
-        Printer(out, print_generic_format=True).print_op(op)
+        UniquePrinter(out, print_generic_format=True).print_op(op)
         out.write("\n")
     return f"module {name} {{\n{out.getvalue()}}}"
 

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from io import StringIO
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.printer import Printer
 
 from gedialect.cli.common import ArgumentParser, open_error, run
 from gedialect.errors import GeError
 from gedialect.ir.context import GeContext
 from gedialect.ir.parser import parse_module
+from gedialect.ir.printer import UniquePrinter
 from gedialect.ir.verifier import verify
 
 PROG = "ge-roundtrip"
@@ -25,7 +25,7 @@ PROG = "ge-roundtrip"
 def to_text(module: ModuleOp, *, generic: bool = False, debuginfo: bool = True) -> str:
     """The module as text."""
     out = StringIO()
-    Printer(stream=out, print_generic_format=generic, print_debuginfo=debuginfo).print_op(module)
+    UniquePrinter(stream=out, print_generic_format=generic, print_debuginfo=debuginfo).print_op(module)
     return out.getvalue() + "\n"
 
 

@@ -314,10 +314,10 @@ def pattern_text(op: pdl.PatternOp) -> str:
     """The pattern as text."""
     from io import StringIO
 
-    from xdsl.printer import Printer
+    from gedialect.ir.printer import UniquePrinter
 
     out = StringIO()
-    Printer(out).print_op(op)
+    UniquePrinter(out).print_op(op)
     return out.getvalue()
 
 
