@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from gedialect.dialects.ge.layouts import spatial_axes
 from gedialect.patterns import Value, attr, ge, number, one_of, rule
+from gedialect.patterns.catalogue._ranges import normal
 
 FLOAT = {"float": lambda x: x.dtype.is_float}
 
@@ -69,7 +70,7 @@ def mul_minus_one(x):
     return x * -1, -x
 
 
-@rule(exact="tolerance", where={**FLOAT, "not zero": lambda c: c != 0})
+@rule(exact="tolerance", where={**FLOAT, "1 / c is a number": lambda x, c: c != 0 and normal(x.dtype, 1.0 / c)})
 def div_constant(x, c: number):
     """Division by a number is multiplication by its reciprocal: a vector unit divides slowly."""
     return x / c, x * (lambda c: 1.0 / c)

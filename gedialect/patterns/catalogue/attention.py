@@ -6,11 +6,14 @@ Exporters differ in where they scale, how they mask and how they move heads: eac
 
 from __future__ import annotations
 
+from gedialect.ir.dtypes import DType
 from gedialect.patterns import NoMatch, Value, attr, ge, number, one_of, optional, rule
+from gedialect.patterns.catalogue._ranges import normal
 
 LAST = {"softmax over the last axis": lambda a: tuple(a) in ((-1,), (3,))}
 HEADS = {
     "float": lambda q: q.dtype.is_float,
+    "the scale is a number": lambda q, c, d: scales(q.dtype, c, d),
     "[batch, heads, sequence, size]": lambda q, k, v: same_heads(q, k, v),
     **LAST,
 }
@@ -40,6 +43,11 @@ def factor(c: float | None, d: float | None) -> float:
     if d == 0:
         raise NoMatch("the scores are divided by 0")
     return c if c is not None else 1.0 if d is None else 1.0 / d
+
+
+def scales(dtype: DType, c: float | None, d: float | None) -> bool:
+    """Whether scores may be scaled in one step."""
+    return d != 0 and normal(dtype, factor(c, d))
 
 
 def _weighted(scores, v, a, z):
@@ -111,7 +119,11 @@ def with_heads(x: Value, heads: tuple[int, ...]) -> list[int]:
     return [*heads, *x.shape[1:]]
 
 
-FLAT = {"float": lambda q: q.dtype.is_float, "[batch · heads, sequence, size]": lambda q, k, v: flat_heads(q, k, v)}
+FLAT = {
+    "float": lambda q: q.dtype.is_float,
+    "the scale is a number": lambda q, c, d: scales(q.dtype, c, d),
+    "[batch · heads, sequence, size]": lambda q, k, v: flat_heads(q, k, v),
+}
 FLAT_SAMPLES = {"q": lambda shapes: (6, 3, 4), "k": lambda shapes: (6, 4, 4), "v": lambda shapes: (6, 4, 2)}
 
 
@@ -221,7 +233,10 @@ def attention_flat_heads(q, k, v, a: attr, b: attr, c: attr, s: attr, z: attr):
     return flat, ge.reshape(y, shape=lambda out: list(out.shape))
 
 
-@rule(exact="tolerance")
+SCALED = {"the scale is a number": lambda q, s, c: normal(q.dtype, s * c)}
+
+
+@rule(exact="tolerance", where=SCALED)
 def attention_scaled_query(q, k, v, m, b, c: number, s: attr, **attrs):
     """A factor of the query is part of the scale."""
     return (
@@ -230,7 +245,7 @@ def attention_scaled_query(q, k, v, m, b, c: number, s: attr, **attrs):
     )
 
 
-@rule(exact="tolerance")
+@rule(exact="tolerance", where=SCALED)
 def attention_scaled_key(q, k, v, m, b, c: number, s: attr, **attrs):
     """A factor of the key is part of the scale."""
     return (
@@ -239,7 +254,7 @@ def attention_scaled_key(q, k, v, m, b, c: number, s: attr, **attrs):
     )
 
 
-@rule(exact="tolerance")
+@rule(exact="tolerance", where=SCALED)
 def attention_scaled_moved_query(q, k, v, m, b, c: number, p: attr, s: attr, **attrs):
     """A factor of the query before its heads are moved."""
     return (
@@ -248,7 +263,7 @@ def attention_scaled_moved_query(q, k, v, m, b, c: number, p: attr, s: attr, **a
     )
 
 
-@rule(exact="tolerance")
+@rule(exact="tolerance", where=SCALED)
 def attention_scaled_moved_key(q, k, v, m, b, c: number, p: attr, s: attr, **attrs):
     """A factor of the key before its heads are moved."""
     return (

@@ -6,6 +6,7 @@ from __future__ import annotations
 from math import frexp
 
 from gedialect.patterns import Value, attr, const, ge, number, one_of, optional, rule
+from gedialect.patterns.catalogue._ranges import product_fits, sum_fits
 from gedialect.patterns.catalogue._shapes import compose, known_shape, varies
 
 
@@ -164,19 +165,30 @@ FOLDS = {"float": lambda x: x.dtype.is_float, "x varies": lambda x: varies(x)}
 """Among constants alone, folding would go round in circles."""
 
 
-@rule(exact="tolerance", where=FOLDS)
+@rule(exact="tolerance", where={**FOLDS, "the sum is a number": lambda x, c, d: sum_fits(x.dtype, c, d)})
 def add_add_constants(x, c: const, d: const):
     """(x + c) + d is x + (c + d)."""
     return (x + c) + d, x + (c + d)
 
 
-@rule(exact="tolerance", where=FOLDS)
+@rule(
+    exact="tolerance",
+    where={**FOLDS, "the product is a number": lambda x, c, d: product_fits(x.dtype, c, d, exact=True)},
+)
 def mul_mul_constants(x, c: const, d: const):
     """(x · c) · d is x · (c · d)."""
     return (x * c) * d, x * (c * d)
 
 
-@rule(exact="tolerance", where=FOLDS)
+@rule(
+    exact="tolerance",
+    where={
+        **FOLDS,
+        "products are numbers": lambda x, s, t, c: (
+            product_fits(x.dtype, s, c, exact=True) and product_fits(x.dtype, t, c)
+        ),
+    },
+)
 def mul_of_affine(x, s: const, t: const, c: const):
     """(x · s + t) · c is x · (s · c) + t · c: a batch norm, and the scale that Caffe puts after it."""
     return (x * s + t) * c, x * (s * c) + t * c

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from gedialect.ir.dtypes import F32
-from gedialect.patterns import attr, const, ge, given, one_of, optional, rule
+from gedialect.patterns import Value, attr, const, ge, given, one_of, optional, rule
+from gedialect.patterns.catalogue._ranges import bounds, limits, norm_factor, product_fits, sum_fits
 from gedialect.patterns.catalogue._shapes import channels, per_channel
 
 SAME_LAYOUT = {"same data_format": lambda f, attrs: f == attrs.data_format}
@@ -32,7 +33,13 @@ def _scaled(conv: str, w, s):
 
 
 def _scale(conv: str):
-    @rule(exact="tolerance", name=f"{conv}_scale", where={**FLOAT, **CHANNELS})
+    stays = {
+        "filters stay numbers": lambda w, b, c, out: (
+            product_fits(out.dtype, w, c) and (b is None or product_fits(out.dtype, b, c))
+        )
+    }
+
+    @rule(exact="tolerance", name=f"{conv}_scale", where={**FLOAT, **CHANNELS, **stays})
     def scale(x, w: const, b: const, c: const, **attrs):
         """A factor per channel after a convolution goes into its filter."""
         before = getattr(ge, conv)(x, w, optional(b), **attrs) * c
@@ -43,7 +50,9 @@ def _scale(conv: str):
 
 
 def _bias(conv: str):
-    @rule(exact="tolerance", name=f"{conv}_bias", where={**FLOAT, **CHANNELS})
+    stays = {"the sum is a number": lambda b, c, out: sum_fits(out.dtype, b, c)}
+
+    @rule(exact="tolerance", name=f"{conv}_bias", where={**FLOAT, **CHANNELS, **stays})
     def bias(x, w, b: const, c: const, **attrs):
         """A constant per channel added to a convolution is its bias."""
         before = getattr(ge, conv)(x, w, optional(b), **attrs) + c
@@ -67,8 +76,17 @@ def bias_add_constant(x, w, b, _f, **attrs):
     )
 
 
+def norm_fits(w: Value, b: Value | None, s: Value, o: Value, m: Value, v: Value, e: float) -> bool:
+    """Whether a filter and bias that take in a batch norm are numbers of their types."""
+    factor, (most, _) = norm_factor(s, v, e), limits(w.dtype)
+    offset = bounds(o.ssa)[0] + (bounds(m.ssa)[0] + (0.0 if b is None else bounds(b.ssa)[0])) * factor
+    return bounds(w.ssa)[0] * factor <= most and offset <= most
+
+
 def _batch_norm(conv: str):
-    @rule(exact="tolerance", name=f"{conv}_batch_norm", where=SAME_LAYOUT)
+    stays = {"filters stay numbers": lambda w, b, s, o, m, v, e: norm_fits(w, b, s, o, m, v, e)}
+
+    @rule(exact="tolerance", name=f"{conv}_batch_norm", where={**SAME_LAYOUT, **stays})
     def batch_norm(x, w: const, b: const, s: const, o: const, m: const, v: const, e: attr, f: attr, **attrs):
         """A batch norm after a convolution goes into its filter and bias; grouped ones too."""
         inner = getattr(ge, conv)(x, w, optional(b), **attrs)

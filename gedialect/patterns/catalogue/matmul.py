@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from gedialect.patterns import attr, const, ge, given, optional, rule
+from gedialect.patterns.catalogue._ranges import product_fits, sum_fits
 from gedialect.patterns.catalogue._shapes import along_axis, is_row
 
 FLOAT = {"float": lambda out: out.dtype.is_float}
@@ -21,7 +22,14 @@ def matmul_bias(x, w, b, **attrs):
     return ge.matmul(x, w, **attrs) + b, ge.matmul(x, w, ge.reshape(b, shape=[-1]), **attrs)
 
 
-@rule(exact="tolerance", where={**FLOAT, "one value per column": lambda b, out: is_row(b, out)})
+@rule(
+    exact="tolerance",
+    where={
+        **FLOAT,
+        "one value per column": lambda b, out: is_row(b, out),
+        "the sum is a number": lambda a, b, out: sum_fits(out.dtype, a, b),
+    },
+)
 def matmul_bias_bias(x, w, a: const, b: const, **attrs):
     """A constant added to a matrix product that has a bias goes into the bias."""
     return ge.matmul(x, w, a, **attrs) + b, ge.matmul(x, w, a + ge.reshape(b, shape=[-1]), **attrs)
@@ -29,7 +37,13 @@ def matmul_bias_bias(x, w, a: const, b: const, **attrs):
 
 @rule(
     exact="tolerance",
-    where={**FLOAT, "one value per column": lambda c, out: along_axis(c, out.shape[-1], out.rank - 1, out.rank)},
+    where={
+        **FLOAT,
+        "one value per column": lambda c, out: along_axis(c, out.shape[-1], out.rank - 1, out.rank),
+        "weights stay numbers": lambda w, b, c, out: (
+            product_fits(out.dtype, w, c) and (b is None or product_fits(out.dtype, b, c))
+        ),
+    },
 )
 def matmul_scale(x, w: const, b: const, c: const, t: attr, u: attr):
     """A factor per column after a product with constant weights goes into them."""
