@@ -24,8 +24,8 @@ def test_folding_does_not_overflow(name: str) -> None:
     if second:
         lines.append(f"%1 = {second} : ({t}, tensor<{dtype}>) -> {t}")
     text = f"""func.func @main(%x: {t} {{ge.name = "x"}}) -> {t} {{
-      %c = ge.constant #ge.splat<{c!r}> : tensor<{dtype}>
-      %d = ge.constant #ge.splat<{d!r}> : tensor<{dtype}>
+      %c = ge.constant #ge.splat<{c:.8e}> : tensor<{dtype}>
+      %d = ge.constant #ge.splat<{d:.8e}> : tensor<{dtype}>
       {chr(10).join(lines)}
       func.return %{len(lines) - 1} : {t} }}"""
     kind = np.float32 if dtype == "f32" else np.float16
