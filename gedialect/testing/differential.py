@@ -8,6 +8,7 @@ turns are not compared. So a comparison next to its threshold is no finding, and
 from __future__ import annotations
 
 import importlib
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -93,6 +94,10 @@ class Finding:
         return f"{self.stage}: {self.kind}: {self.message}"
 
 
+REFERENCE_SECONDS = 20.0
+"""After which a run of the reference is given up."""
+
+
 def session_outputs(model: onnx.ModelProto, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Outputs of onnxruntime, graph optimisation off, one thread; ``ReferenceFailed``."""
     ort = cast(Any, importlib.import_module("onnxruntime"))  # it has no type stubs
@@ -104,7 +109,15 @@ def session_outputs(model: onnx.ModelProto, inputs: Mapping[str, Any]) -> dict[s
         session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
         names = [o.name for o in session.get_outputs()]
         wanted = {i.name for i in session.get_inputs()}
-        return dict(zip(names, session.run(names, {k: v for k, v in inputs.items() if k in wanted}), strict=True))
+        run = ort.RunOptions()
+        # a loop without end, as a reduction may leave one, ends here
+        timer = threading.Timer(REFERENCE_SECONDS, lambda: setattr(run, "terminate", True))
+        timer.start()
+        try:
+            values = session.run(names, {k: v for k, v in inputs.items() if k in wanted}, run)
+        finally:
+            timer.cancel()
+        return dict(zip(names, values, strict=True))
     except Exception as error:  # its exceptions share no base class
         raise ReferenceFailed(str(error)[:500]) from None
 

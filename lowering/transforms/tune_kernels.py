@@ -7,7 +7,7 @@ so equal models give equal kernels on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +15,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from gedialect.binary.kernel import Inst, Loop
 from gedialect.dialects.ge.attrs import KernelAttr
 from gedialect.dialects.ge.fusion import FusionOp
 from gedialect.errors import GeError
@@ -27,6 +28,11 @@ DEEP = 4
 """Slots in the rings of mixed kernels, which hide more of a tile's way to the vectors than two do."""
 DOES_NOT_FIT = "GE1402"
 """Of a kernel whose tiles find no room."""
+PASSES = 4
+"""Most reductions, one after the other, along rows that the search cuts into parts."""
+GROWTH, LEAST, MOST = 24, 1500, 15000
+"""Instructions a search may write: so many times those of the first kernel, within these bounds. Writing them is what
+takes time; a tile that cuts the rows of many reductions, for instance, needs a pass for each of them."""
 
 
 @dataclass(frozen=True)
@@ -55,23 +61,39 @@ class TuneKernelsPass(ModulePass):
 
 def tune(fusion: FusionOp, kernel: KernelAttr, target: Target, budget: int) -> KernelAttr:
     """The best kernel found for a group from ``kernel`` on, writing at most ``budget`` others."""
-    best, least = kernel, predicted(fusion, kernel, target)
-    tried = {kernel}
+    best, (least, written) = kernel, predicted(fusion, kernel, target)
+    tried, limit = {kernel}, min(max(GROWTH * written, LEAST), MOST)
+    whole = _whole_rows(fusion, kernel)
     climbing = least is not None
     while climbing:
         climbing = False
         for step in neighbours(best, target):
             other = fitted(fusion, step, target)
-            if other is None or other in tried:
+            if other is None or other in tried or any(other.tile.values[i] < size for i, size in whole.items()):
                 continue
-            if len(tried) > budget:
+            if len(tried) > budget or written > limit:
                 return best
             tried.add(other)
-            cycles = predicted(fusion, other, target)
+            cycles, size = predicted(fusion, other, target)
+            written += size
             if cycles is not None and least is not None and cycles < least * (1 - WORTH):
                 best, least, climbing = other, cycles, True
                 break
     return best
+
+
+def _whole_rows(fusion: FusionOp, kernel: KernelAttr) -> dict[int, int]:
+    """The axes of a tile that stay whole, and their sizes: those that many reductions go along, each of which would
+    need a pass of its own over the parts."""
+    if kernel.kind.data != "vector" or len(list(fusion.body.block.ops)) <= PASSES:
+        return {}
+    from lowering.kernels.vector_program import analyse
+
+    program = analyse(fusion)
+    if max(program.stage.values(), default=0) <= PASSES:
+        return {}
+    sizes = {i: program.shape[i] for i in range(program.kept, len(program.shape))}
+    return {i: n for i, n in sizes.items() if i < len(kernel.tile.values) and kernel.tile.values[i] == n}
 
 
 def neighbours(kernel: KernelAttr, target: Target) -> Iterator[KernelAttr]:
@@ -108,19 +130,25 @@ def fitted(fusion: FusionOp, kernel: KernelAttr, target: Target) -> KernelAttr |
         raise
 
 
-def predicted(fusion: FusionOp, kernel: KernelAttr, target: Target) -> float | None:
-    """Cycles of the group's kernel with its operands in L2, or None if it does not fit on chip."""
+def predicted(fusion: FusionOp, kernel: KernelAttr, target: Target) -> tuple[float | None, int]:
+    """Cycles of the group's kernel with its operands in L2, None if it does not fit on chip; and its instructions."""
     from gedialect.runtime.simulator.timing import kernel_time
 
     before = fusion.attributes.get("kernel")
     fusion.attributes["kernel"] = kernel
     try:
-        timed = kernel_time(kernel_program(fusion, "candidate", target), target)
+        program = kernel_program(fusion, "candidate", target)
     except GeError as error:
         if error.code == DOES_NOT_FIT:
-            return None
+            return None, 0
         raise
     finally:
         if before is not None:
             fusion.attributes["kernel"] = before
-    return max(float(timed.cycles), target.chip_cycles(timed.gm_bytes, l2=True))
+    timed = kernel_time(program, target)
+    size = sum(_instructions(f.body) for f in (program.cube, program.vector) if f is not None)
+    return max(float(timed.cycles), target.chip_cycles(timed.gm_bytes, l2=True)), size
+
+
+def _instructions(body: Sequence[Inst | Loop]) -> int:
+    return sum(_instructions(part.body) if isinstance(part, Loop) else 1 for part in body)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -510,3 +511,26 @@ def test_constants_of_another_kind_stay_operands():
     module = parse_module(GeContext(), text)
     FoldConstants().apply(GeContext(), module)
     assert "ge.reshape(%x, %s)" in str(module)
+
+
+@pytest.mark.parametrize(
+    ("op", "attrs", "shape"),
+    [
+        ("LRN", {"size": 0}, (1, 3, 4, 4)),
+        ("LpNormalization", {"p": 0}, (2, 3)),
+        ("LpPool", {"p": 0, "kernel_shape": [2, 2]}, (1, 3, 4, 4)),
+        ("LpPool", {"kernel_shape": [2, 2], "strides": [0, 1]}, (1, 3, 4, 4)),
+    ],
+)
+def test_attributes_that_make_no_sense_are_the_node_s_fault(op: str, attrs: dict[str, Any], shape: tuple[int, ...]):
+
+    graph = helper.make_graph(
+        [helper.make_node(op, ["x"], ["y"], name="n", **attrs)],
+        "g",
+        [helper.make_tensor_value_info("x", 1, shape)],
+        [onnx.ValueInfoProto(name="y")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    with pytest.raises(GeError, match="node n") as caught:
+        api.compile(model)
+    assert caught.value.code == "GE1005"

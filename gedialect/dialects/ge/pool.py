@@ -245,6 +245,12 @@ class LpPool2dOp(PoolOp):
     ceil_mode = opt_prop_def(BOOL)
     data_format = opt_prop_def(words(*LAYOUTS))
 
+    @classmethod
+    def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
+        if attrs.p < 1:
+            raise mismatch(f"{cls.name} has no norm of order {attrs.p}")
+        return super().infer(attrs, *operands)
+
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:
         x = channels_first(operands[0], attrs.data_format)

@@ -14,7 +14,7 @@ from gedialect.dialects.ge import functions as fn
 from gedialect.dialects.ge.base import BOOL, FLOAT, INTS, Array, Attrs, FusionClass, Results
 from gedialect.dialects.ge.elementwise import FloatOp, UnaryOp, truncated_quotient
 from gedialect.dialects.ge.numeric import expand_in_f32, np, wide, widen
-from gedialect.dialects.ge.shapes import normalize_axes, reduced
+from gedialect.dialects.ge.shapes import mismatch, normalize_axes, reduced
 from gedialect.errors import UnsupportedError
 from gedialect.ir.dtypes import F32
 from gedialect.ir.spec import DYNAMIC, Spec
@@ -225,6 +225,12 @@ class LpNormOp(ReduceOp):
     FLOAT_ATTRS: ClassVar = frozenset({"p", "epsilon"})
     p = prop_def(FLOAT)
     epsilon = prop_def(FLOAT)
+
+    @classmethod
+    def infer(cls, attrs: Attrs, *operands: Any) -> Sequence[Spec]:
+        if attrs.p == 0:
+            raise mismatch(f"{cls.name} has no norm of order 0")
+        return super().infer(attrs, *operands)
 
     @staticmethod
     def evaluate(attrs: Attrs, *operands: Any) -> Results:

@@ -301,6 +301,9 @@ class Importer:
             if may_wait and (isinstance(e, LateError) or sizes):
                 return defer(ctx, node, node.version)
             raise
+        except (ArithmeticError, MemoryError) as e:
+            what = f"{node.op_type} cannot have these attributes and sizes: {str(e) or type(e).__name__}"
+            raise GeError(what, code="GE1005", hint="correct the node") from e
         values: list[Value | None] = list(outputs) if isinstance(outputs, list | tuple) else [cast("Value", outputs)]
         if may_wait and self.waiting and any(unknown(v) for v in values) and takes_operands(ctx, before):
             return defer(ctx, node, node.version)

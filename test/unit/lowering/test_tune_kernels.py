@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gedialect import api
+from gedialect.api import Settings
+from gedialect.api.decide import decide
 from gedialect.dialects.ge.attrs import KernelAttr
 from gedialect.dialects.ge.fusion import FusionOp
 from gedialect.ir.context import GeContext
@@ -66,8 +68,8 @@ def test_a_poor_kernel_is_improved() -> None:
         kernel = fusion.attributes["kernel"]
         assert isinstance(kernel, KernelAttr)
         poor = KernelAttr.get(kernel.kind.data, kernel.tile.values, 1)
-        before = predicted(fusion, poor, T)
-        after = predicted(fusion, tune_kernels.tune(fusion, poor, T, 16), T)
+        before, _ = predicted(fusion, poor, T)
+        after, _ = predicted(fusion, tune_kernels.tune(fusion, poor, T, 16), T)
         assert before is not None
         assert after is not None
         assert after < before / 2
@@ -77,7 +79,7 @@ def test_the_budget_bounds_the_kernels_written(monkeypatch: pytest.MonkeyPatch) 
     written: list[KernelAttr] = []
     original = tune_kernels.predicted
 
-    def counted(fusion: FusionOp, kernel: KernelAttr, target: object) -> float | None:
+    def counted(fusion: FusionOp, kernel: KernelAttr, target: object) -> tuple[float | None, int]:
         written.append(kernel)
         return original(fusion, kernel, T)
 
@@ -97,7 +99,7 @@ def test_a_tile_that_does_not_fit_is_passed_over() -> None:
     assert isinstance(kernel, KernelAttr)
     huge = KernelAttr.get(kernel.kind.data, [1 << 20 for _ in kernel.tile.values], 1)
     huge = KernelAttr.get("cube", [0, 1, 1], 1) if kernel.kind.data == "cube" else huge
-    assert predicted(fusion, huge, T) is None
+    assert predicted(fusion, huge, T) == (None, 0)
     assert fusion.attributes["kernel"] is kernel
     assert tune_kernels.tune(fusion, huge, T, 4) == huge
 
@@ -137,3 +139,28 @@ def test_equal_groups_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(calls) == 1
     kernels = {str(op.attributes["kernel"]) for op in module.walk() if isinstance(op, FusionOp)}
     assert len(kernels) == 1
+
+
+def test_rows_of_many_reductions_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut rows need a pass for each reduction, and code that grows with their square."""
+    lines = ["%s0 = ge.softmax(%x) {axes = [1]} : (tensor<8x16xf32>) -> tensor<8x16xf32>"]
+    for i in range(1, 12):
+        lines.append(f"%a{i} = ge.add(%s{i - 1}, %x) : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>")
+        lines.append(f"%s{i} = ge.softmax(%a{i}) {{axes = [1]}} : (tensor<8x16xf32>) -> tensor<8x16xf32>")
+    body = "\n".join(lines)
+    module = parse(
+        f"func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {{ {body} func.return %s11 : tensor<8x16xf32> }}"
+    )
+    decide(module, Settings("O2"))
+    (fusion,) = (op for op in module.walk() if isinstance(op, FusionOp))
+    tried: list[KernelAttr] = []
+    original = tune_kernels.predicted
+
+    def noted(fusion: FusionOp, kernel: KernelAttr, target: object) -> tuple[float | None, int]:
+        tried.append(kernel)
+        return original(fusion, kernel, T)
+
+    monkeypatch.setattr(tune_kernels, "predicted", noted)
+    tune_kernels.tune(fusion, fusion.attributes["kernel"], T, 16)  # type: ignore[arg-type]
+    assert len(tried) > 1
+    assert min(k.tile.values[-1] for k in tried) == 16
