@@ -171,8 +171,15 @@ def put(s: Sampler, data: Any, marks: Sequence[Any], p: float) -> None:
         data.reshape(-1)[place] = mark
 
 
+EXTREMES = {"f16": (300.0, 1e-5, -4e4, 2.0**-16), "f32": (1e25, 1e-39, -2e38, 1e-25)}
+"""Numbers at the ends of a type; bf16 has those of f32."""
+
+
 def number(s: Sampler) -> float:
-    """A constant for a ``number`` capture."""
+    """A constant for a ``number`` capture, at times one whose square or reciprocal leaves the
+    type, so that what a rule computes of it has to stay in range."""
+    if s.dtype.is_float and s.dtype.itemsize < 8 and s.chance(0.6 if s.special else 0.08):
+        return float(s.pick(EXTREMES["f16" if s.dtype.name == "f16" else "f32"]))
     return float(s.pick([0.5, 2.0, 4.0, 3.0, -1.5, 0.25, 1.0, s.pick([0.0, -0.0])]))
 
 
