@@ -7,8 +7,9 @@ label of a kernel such as ``layer_norm_add_gelu`` (``layernorm_add_gelu`` too): 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -262,25 +263,24 @@ def _from_lines(path: str, text: str) -> list[tuple[str, bool]]:
 def from_options(options: Mapping[str, object]) -> Switches:
     """Switches from options under GE's keys: ``ge.graph_fusion_patterns.disable`` and ``.enable`` (names, separated
     by commas), ``ge.fusionSwitchFile`` (a path), ``ge.optimizationSwitch`` (``NAME:on;NAME:off``), and
-    ``ge.max_fusion_ops``, ``ge.fusion_modes``, ``ge.strict_numerics``. GE1001 for another key."""
+    ``ge.max_fusion_ops``, ``ge.fusion_modes``, ``ge.strict_numerics``. GE1001 for another key or value."""
     found = Switches()
     for key, value in options.items():
         match key.removeprefix("ge."):
             case "graph_fusion_patterns.disable":
-                found = Switches(disable=_names(value)).over(found)
+                found = Switches(disable=_names(key, value)).over(found)
             case "graph_fusion_patterns.enable":
-                found = Switches(enable=_names(value)).over(found)
+                found = Switches(enable=_names(key, value)).over(found)
             case "fusionSwitchFile":
-                found = read_switch_file(str(value)).over(found)
+                found = read_switch_file(_path(key, value)).over(found)
             case "optimizationSwitch":
-                pairs = _from_lines(key, str(value).replace(";", "\n"))
-                found = Switches(tuple(n for n, on in pairs if not on), tuple(n for n, on in pairs if on)).over(found)
+                found = _states(key, value).over(found)
             case "max_fusion_ops":
-                found = replace(found, max_fusion_ops=int(str(value)))
+                found = replace(found, max_fusion_ops=_count(key, value))
             case "fusion_modes":
-                found = replace(found, fusion_modes=_names(value))
+                found = replace(found, fusion_modes=_names(key, value, MODES))
             case "strict_numerics":
-                found = replace(found, strict=str(value).lower() in ("1", "true"))
+                found = replace(found, strict=_flag(key, value))
             case _:
                 raise UsageError(
                     f"unknown option {key}",
@@ -291,6 +291,50 @@ def from_options(options: Mapping[str, object]) -> Switches:
     return found
 
 
-def _names(value: object) -> tuple[str, ...]:
-    items = cast("Iterable[object]", value.split(",") if isinstance(value, str) else value)
-    return tuple(s for s in (str(i).strip() for i in items) if s)
+def _wrong(key: str, value: object, allowed: str) -> UsageError:
+    return UsageError(f"option {key} is {value!r:.80}", code="GE1001", hint=f"it is {allowed}")
+
+
+def _names(key: str, value: object, allowed: Iterable[str] = ()) -> tuple[str, ...]:
+    """Names, as text between commas or as a list; of ``allowed`` if there are any."""
+    what = f"some of {', '.join(allowed)}" if allowed else "names"
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, Collection) or isinstance(items, bytes | Mapping):
+        raise _wrong(key, value, f"{what}, separated by commas")
+    names: list[str] = []
+    for item in cast("Collection[object]", items):
+        if not isinstance(item, str) or (allowed and item.strip() and item.strip() not in allowed):
+            raise _wrong(key, value, f"{what}, separated by commas")
+        names.append(item.strip())
+    return tuple(n for n in names if n)
+
+
+def _path(key: str, value: object) -> str:
+    text = os.fspath(cast("os.PathLike[str]", value)) if isinstance(value, os.PathLike) else value
+    if not isinstance(text, str) or not text:
+        raise _wrong(key, cast("object", value), "the name of a file")
+    return text
+
+
+def _states(key: str, value: object) -> Switches:
+    """``NAME:on;NAME:off``."""
+    if not isinstance(value, str):
+        raise _wrong(key, value, "NAME:on or NAME:off, separated by ;")
+    try:
+        pairs = _from_lines(key, value.replace(";", "\n"))
+    except UsageError:
+        raise _wrong(key, value, "NAME:on or NAME:off, separated by ;") from None
+    return Switches(tuple(n for n, on in pairs if not on), tuple(n for n, on in pairs if on))
+
+
+def _count(key: str, value: object) -> int:
+    if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,9}", text := str(value).strip()):
+        raise _wrong(key, value, "a number of ops, 1 or more, or 0 for what the chip's buffers hold")
+    return int(text)
+
+
+def _flag(key: str, value: object) -> bool:
+    text = str(value).lower() if isinstance(value, str | int) else ""
+    if text not in ("0", "1", "false", "true"):
+        raise _wrong(key, value, "true, false, 1 or 0")
+    return text in ("1", "true")

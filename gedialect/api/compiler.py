@@ -63,9 +63,8 @@ def compile(
     size) are gears: sizes that one executable is compiled for, of which each run takes one.
     Raises ``GeError``: GE10xx for a bad model or option, ``UnsupportedError`` with every op that is missing.
     """
-    check_options(
-        target, max_fusion_ops, options, rules=rules, disable=disable, enable=enable, fusion_modes=fusion_modes
-    )
+    lists = {"rules": rules, "disable": disable, "enable": enable, "fusion_modes": fusion_modes}
+    check_options(target, max_fusion_ops, strict_numerics, options, **lists)
     modes = None if fusion_modes is None else tuple(fusion_modes)
     switches = Switches(tuple(disable), tuple(enable), modes, max_fusion_ops, strict_numerics)
     if options:
