@@ -68,7 +68,7 @@ ON, OFF = "on", "off"
 class Switches:
     """``disable`` and ``enable`` are names (see the module), the latter wins. ``fusion_modes`` are the groups of
     ``MODES`` to use, None means all. ``max_fusion_ops`` bounds the ops of a kernel, 0: what the chip's buffers hold.
-    ``strict`` leaves out what can change floating-point results."""
+    ``strict`` leaves out what can change floating-point results and is not enabled by name."""
 
     disable: tuple[str, ...] = ()
     enable: tuple[str, ...] = ()
@@ -103,7 +103,10 @@ class Choice:
     passes_off: set[str] = field(default_factory=set[str])
     rules_off: list[str] = field(default_factory=list[str])
     rules_on: list[str] = field(default_factory=list[str])
-    """Rules named to be on, whatever their level."""
+    """Rules of the catalogue named to be on, whatever their level and exactness."""
+    others_on: list[str] = field(default_factory=list[str])
+    """So for topics, and for rules and topics of files."""
+    passes_on: set[str] = field(default_factory=set[str])
     labels_off: list[str] = field(default_factory=list[str])
     elementwise: bool = True
     moves: bool = True
@@ -139,7 +142,13 @@ def resolve(switches: Switches, passes: Iterable[str]) -> Choice:
         off += [t for m, names in MODES.items() if m not in switches.fusion_modes for t in names]
         choice.elementwise = "elementwise" in switches.fusion_modes
         choice.moves = "memory" in switches.fusion_modes
-    choice.rules_on = [name for name in on if name in rules]
+    choice.passes_on = known.intersection(on)
+    kernels = {GRAPH_FUSION, UB_FUSION, "mode:elementwise", "mode:memory"}
+    for name in dict.fromkeys(on):
+        if name in rules:
+            choice.rules_on.append(name)
+        elif name in topics() or not (name in known or name in kernels or _of_ge(name) or label_ops(name) is not None):
+            choice.others_on.append(name)
     for name in dict.fromkeys(off):
         if name in on:
             continue

@@ -180,6 +180,29 @@ def test_pipeline():
     assert "apply-rules{rules=gelu_erf}" in pipeline(0, switches=Switches(enable=("gelu_erf",)))
 
 
+def test_what_is_enabled_by_name_wins_over_strict_numerics():
+    enable = (
+        "ConvBatchnormFusionPass",
+        "activation",
+        "own_rule",
+        "integer-products",
+        "matmul_gelu_add",
+        "AnyFusionPass",
+    )
+    choice = names(enable=enable)
+    assert choice.rules_on == list(GE_PASSES["ConvBatchnormFusionPass"])
+    assert choice.others_on == ["activation", "own_rule"]
+    enabled = Switches(enable=("conv2d_batch_norm", "own_rule", "integer-products"), strict=True)
+    found = pipeline(2, switches=enabled)
+    assert found.count("apply-rules{level=2 strict=true keep=conv2d_batch_norm,own_rule}") == 2
+    assert "integer-products" in found
+    assert "integer-products{strict=true}" in pipeline(2, switches=Switches(strict=True))
+    assert "apply-rules{rules=conv2d_batch_norm keep=own_rule}" in pipeline(1, switches=enabled)
+    assert "apply-rules{level=0 keep=activation disable=swish}" in pipeline(
+        1, switches=Switches(("swish",), ("activation",), strict=True)
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
