@@ -195,6 +195,15 @@ def check_names(switches: Switches, passes: Iterable[str], extra: Callable[[], I
         raise UsageError(f"no pass, rule, topic or kernel is named {name}", code="GE1107", hint=hint)
 
 
+def say_left_out(error: GeError, switches: Switches, passes: Iterable[str]) -> GeError:
+    """The error of a later pass; if it asks for a pass that ``switches`` leave out, its hint says so."""
+    off = resolve(switches, passes).passes_off if switches.disable else set[str]()
+    for name in sorted(off):
+        if error.hint is not None and re.search(rf"\brun {name}\b", error.hint):
+            error.hint = f"{name} is left out by a switch (--disable or its like): take it out of the switches"
+    return error
+
+
 LISTED = "docs/rules.md lists rules and topics, ge-opt --list-passes the passes"
 
 

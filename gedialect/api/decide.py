@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -19,11 +20,11 @@ from gedialect.api.settings import Settings
 from gedialect.api.sources import require_known_sizes
 from gedialect.dialects.ge.attrs import ON_HOST
 from gedialect.dialects.ge.control import HostOp
-from gedialect.errors import UnsupportedError
+from gedialect.errors import GeError, UnsupportedError
 from gedialect.ir.context import GeContext
 from gedialect.ir.registry import pass_factories
-from gedialect.pipelines import pass_name, pipeline
-from gedialect.switches import resolve
+from gedialect.pipelines import STEPS, pass_name, pipeline
+from gedialect.switches import Switches, resolve, say_left_out
 
 Progress = Callable[[str], None]
 
@@ -76,13 +77,23 @@ def decide(
             progress(name)
         (spec,) = parse_pipeline(text)
         cls = factories[name]() if name in factories else _xdsl_pass(name)
-        cls.from_spec(spec).apply(ctx, module)
+        with switched(switches):
+            cls.from_spec(spec).apply(ctx, module)
         stages.append({"stage": name, "ops": count_ops(module)})
         if fusion_log is not None and name == "group-kernels":
             fusion_log.read_kernels(module)
     if fusion_log is not None:
         fusion_log.switches = switches
         fusion_log.without_counterpart = resolve(switches, factories).without_counterpart
+
+
+@contextmanager
+def switched(switches: Switches) -> Generator[None]:
+    """Errors inside that ask for a pass say if ``switches`` leave it out."""
+    try:
+        yield
+    except GeError as error:
+        raise say_left_out(error, switches, STEPS) from error.__cause__
 
 
 def _xdsl_pass(name: str) -> Any:

@@ -32,7 +32,7 @@ from gedialect.ir.context import GeContext
 from gedialect.ir.diagnostics import cap, parse_error
 from gedialect.ir.parser import parse_with
 from gedialect.pipelines import DEFAULT_TARGET, STEPS, pipeline, unknown_pass
-from gedialect.switches import check_names
+from gedialect.switches import check_names, say_left_out
 
 if TYPE_CHECKING:
     from gedialect.patterns.session import RuleSession
@@ -203,6 +203,10 @@ class GeOptMain(xDSLOptMain):
         if loaded and not specs:
             specs.append(alone(loaded))
         self.rules = RuleSession(loaded, tuple(args.debug_rule), args.trace_rules, args.rule_stats)
+        try:
+            self.rules.check_names(self.rules.extra)  # also where no pass applies rules
+        except UsageError as error:
+            raise error.at(PROG) from None
         assert isinstance(self.ctx, GeContext)
         set_session(self.ctx, self.rules)
 
@@ -412,6 +416,8 @@ class GeOptMain(xDSLOptMain):
         doing = f"pass {step.name}" if step is not None else None
         if isinstance(error, GeError):  # a wrong name or option is no fault of the model
             found = error.at(PROG if isinstance(error, UsageError) else self.get_input_name())
+            if self.args.level is not None:
+                found = say_left_out(found, switches_of(self.args), STEPS)
         elif isinstance(error, ParseError):
             found = parse_error(error)
         elif isinstance(error, DiagnosticException | ArgSpecParseError):

@@ -130,3 +130,39 @@ def test_text_ends_with_one_newline(folder, capsys):
     assert text.endswith("}\n")
     assert ge_opt.main(["o.mlir", "-o", "again.mlir"]) == 0
     assert (folder / "again.mlir").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("main", "arguments", "left_out"),
+    [
+        (ge_opt.main, "-O2 fixed.mlir --disable plan-memory", "plan-memory"),
+        (ge_compile.main, "fixed.mlir -o o.om --disable plan-memory", "plan-memory"),
+        (ge_compile.main, "fixed.mlir -o o.om --disable plan-memory,verify-plan", "plan-memory"),
+        (ge_compile.main, "fixed.mlir -o o.om --disable select-kernels", "select-kernels"),
+        (ge_compile.main, "fixed.mlir -o o.om --option ge.optimizationSwitch=select-kernels:off", "select-kernels"),
+        (ge_compile.main, "open.mlir -o o.om --dynamic-batch-size 1,2 --disable select-kernels", "select-kernels"),
+        (
+            ge_compile.main,
+            "open.mlir -o o.om --dynamic-batch-size 1,2 --disable plan-memory,verify-plan",
+            "plan-memory",
+        ),
+    ],
+)
+def test_a_pass_that_a_switch_leaves_out_is_named(
+    main, arguments: str, left_out: str, folder: Path, capfd: pytest.CaptureFixture[str]
+):
+    assert main(arguments.split()) == 1
+    assert f"; {left_out} is left out by a switch (--disable or its like): take it out" in capfd.readouterr().err
+    assert not (folder / "o.om").exists()
+
+
+@pytest.mark.parametrize("arguments", ["", "-p cse", "-O0", "--print-pipeline", "-p apply-rules"])
+def test_unknown_rule_to_debug(arguments: str, folder: Path, capfd: pytest.CaptureFixture[str]):
+    assert ge_opt.main(["fixed.mlir", "--debug-rule", "conv_scale", *arguments.split()]) == 2
+    found = capfd.readouterr()
+    assert found.out == ""
+    assert found.err.startswith("ge-opt: error GE1107: no rule named conv_scale; did you mean conv")
+
+
+def test_known_rule_to_debug_without_passes(folder: Path):
+    assert ge_opt.main(["fixed.mlir", "--debug-rule", "conv2d_scale"]) == 0
