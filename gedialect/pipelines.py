@@ -6,7 +6,7 @@ O3 adds search. A step is written once, with the levels it belongs to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -81,11 +81,13 @@ def specs(
     *,
     target: str = DEFAULT_TARGET,
     switches: Switches = Switches(),
+    own: Collection[str] = (),
 ) -> list[str]:
-    """The pass specs of ``steps`` at a level, as ``switches`` have it. What is enabled by name runs even where the
-    level or strict numerics leave it out; at O0 and O1 such rules run after those of the level."""
+    """The pass specs of ``steps`` at a level, as ``switches`` have it, which may name rules and topics in ``own``.
+    What is enabled by name runs even where the level or strict numerics leave it out; at O0 and O1 such rules run after
+    those of the level."""
     number = level_number(level)
-    choice = resolve(switches, STEPS)
+    choice = resolve(switches, STEPS, own)
     group = "".join(
         [
             "" if choice.elementwise else " elementwise=false",
@@ -122,10 +124,14 @@ def _beyond(choice: Choice, disable: str) -> str:
 
 
 def pipeline(
-    level: str | int = DEFAULT_LEVEL, *, target: str = DEFAULT_TARGET, switches: Switches = Switches()
+    level: str | int = DEFAULT_LEVEL,
+    *,
+    target: str = DEFAULT_TARGET,
+    switches: Switches = Switches(),
+    own: Collection[str] = (),
 ) -> list[str]:
     """All passes of a level, from a model's graph to a decided one; see ``specs``."""
-    return specs((*OPTIMISE, *DECIDE), level, target=target, switches=switches)
+    return specs((*OPTIMISE, *DECIDE), level, target=target, switches=switches, own=own)
 
 
 def unknown_pass(name: str, known: Iterable[str]) -> UsageError:

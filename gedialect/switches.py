@@ -114,9 +114,9 @@ class Choice:
     """Names of GE passes that nothing here corresponds to."""
 
 
-def resolve(switches: Switches, passes: Iterable[str]) -> Choice:
-    """What the names stand for. Names that nothing here knows are taken for rules: ``apply-rules``, which also knows
-    those of files, refuses them (GE1107)."""
+def resolve(switches: Switches, passes: Iterable[str], own: Collection[str] = ()) -> Choice:
+    """What the names stand for; ``own`` are rules and topics beside the catalogue. Names that nothing here knows are
+    taken for rules: ``apply-rules``, which also knows those of files, refuses them (GE1107)."""
     choice = Choice()
     if not (switches.disable or switches.enable or switches.fusion_modes is not None):
         return choice
@@ -134,7 +134,7 @@ def resolve(switches: Switches, passes: Iterable[str]) -> Choice:
             off += ["mode:elementwise", "mode:memory"]
         elif name in GE_PASSES:
             off += GE_PASSES[name]
-        elif _of_ge(name):
+        elif _of_ge(name) and name not in own:
             choice.without_counterpart.append(name)
         else:
             off.append(name)
@@ -147,7 +147,9 @@ def resolve(switches: Switches, passes: Iterable[str]) -> Choice:
     for name in dict.fromkeys(on):
         if name in rules:
             choice.rules_on.append(name)
-        elif name in topics() or not (name in known or name in kernels or _of_ge(name) or label_ops(name) is not None):
+        elif name in topics() or name in own:
+            choice.others_on.append(name)
+        elif not (name in known or name in kernels or _of_ge(name) or label_ops(name) is not None):
             choice.others_on.append(name)
     for name in dict.fromkeys(off):
         if name in on:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.arg_spec import parse_pipeline
@@ -25,6 +25,9 @@ from gedialect.ir.context import GeContext
 from gedialect.ir.registry import pass_factories
 from gedialect.pipelines import STEPS, pass_name, pipeline
 from gedialect.switches import Switches, resolve, say_left_out
+
+if TYPE_CHECKING:
+    from gedialect.patterns.rule import Rule
 
 Progress = Callable[[str], None]
 
@@ -63,11 +66,12 @@ def decide(
         from gedialect.patterns.session import RuleSession, set_session
 
         set_session(ctx, RuleSession(rules, watch=None if fusion_log is None else fusion_log.watch))
+    own = own_names(rules) if switches.disable or switches.enable else ()
     factories = pass_factories()
     stages = [] if report is None else report.stages
     stages.append({"stage": "import", "ops": count_ops(module)})
     first = ["convert-precision"] if settings.precision == "fp16" else []
-    for text in (*first, *pipeline(settings.level, target=settings.target, switches=switches)):
+    for text in (*first, *pipeline(settings.level, target=settings.target, switches=switches, own=own)):
         name = pass_name(text)
         if name == "expand-ops" and late_ops(module):
             raise unsaveable(module)
@@ -84,7 +88,14 @@ def decide(
             fusion_log.read_kernels(module)
     if fusion_log is not None:
         fusion_log.switches = switches
-        fusion_log.without_counterpart = resolve(switches, factories).without_counterpart
+        fusion_log.without_counterpart = resolve(switches, factories, own).without_counterpart
+
+
+def own_names(rules: tuple[Rule, ...]) -> Collection[str]:
+    """Names and topics of the rules beside the catalogue, ``rules`` among them."""
+    from gedialect.patterns.session import RuleSession
+
+    return RuleSession(rules).names
 
 
 @contextmanager

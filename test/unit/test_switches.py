@@ -193,6 +193,9 @@ def test_what_is_enabled_by_name_wins_over_strict_numerics():
     assert choice.rules_on == list(GE_PASSES["ConvBatchnormFusionPass"])
     assert choice.others_on == ["activation", "own_rule"]
     enabled = Switches(enable=("conv2d_batch_norm", "own_rule", "integer-products"), strict=True)
+    assert names(enable=("SumOfSquares",), disable=("OtherRule",)).without_counterpart == ["OtherRule"]
+    own = resolve(Switches(("OtherRule",), ("SumOfSquares",)), PASSES, ("SumOfSquares", "OtherRule"))
+    assert (own.others_on, own.rules_off, own.without_counterpart) == (["SumOfSquares"], ["OtherRule"], [])
     found = pipeline(2, switches=enabled)
     assert found.count("apply-rules{level=2 strict=true keep=conv2d_batch_norm,own_rule}") == 2
     assert "integer-products" in found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -166,3 +167,40 @@ def test_unknown_rule_to_debug(arguments: str, folder: Path, capfd: pytest.Captu
 
 def test_known_rule_to_debug_without_passes(folder: Path):
     assert ge_opt.main(["fixed.mlir", "--debug-rule", "conv2d_scale"]) == 0
+
+
+RULE = {
+    "RuleName": "ExpIsAbs",
+    "OuterInputs": [{"name": "x"}],
+    "OuterOutputs": [{"name": "y"}],
+    "OriginGraph": {"Nodes": [{"name": "e", "type": ["Exp"]}], "Edges": [{"src": "x", "dst": "e"}, {"src": "e", "dst": "y"}]},
+    "FusionGraph": {"Nodes": [{"name": "a", "type": ["Abs"]}], "Edges": [{"src": "x", "dst": "a"}, {"src": "a", "dst": "y"}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "applied"),
+    [
+        ("-O2 --strict-numerics", False),
+        ("-O2 --strict-numerics --enable ExpIsAbs", True),
+        ("-O2 --strict-numerics --enable own", True),
+        ("-O2 --strict-numerics --enable own --disable ExpIsAbs", False),
+        ("-O2 --strict-numerics --enable ExpIsAbs --disable own", True),
+        ("-O1", False),
+        ("-O1 --enable ExpIsAbs", True),
+        ("-O2", True),
+        ("-O2 --disable ExpIsAbs", False),
+    ],
+)
+def test_rules_of_files_are_switched_by_name(
+    arguments: str, applied: bool, folder: Path, capfd: pytest.CaptureFixture[str]
+):
+    (folder / "own.json").write_text(json.dumps({"Rules": [RULE]}))
+    assert ge_opt.main(["fixed.mlir", "--rules", "own.json", *arguments.split()]) == 0
+    assert ("ge.abs" in capfd.readouterr().out) == applied
+    if arguments.startswith("-O2"):
+        words = arguments.split()
+        assert ge_compile.main(["fixed.mlir", "-o", "o.om", "--rules", "own.json", *words]) == 0
+        assert ge_run.main(["o.om", "--inputs", "in.npz", "--outputs", "out.npz"]) == 0
+        expected = np.ones((2, 3), np.float32) if applied else np.full((2, 3), np.exp(np.float32(1)))
+        np.testing.assert_allclose(np.load("out.npz")["y"], expected, rtol=1e-5)
