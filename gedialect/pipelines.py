@@ -6,12 +6,12 @@ O3 adds search. A step is written once, with the levels it belongs to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from gedialect.errors import UsageError
-from gedialect.switches import Switches, resolve
+from gedialect.switches import Choice, Switches, resolve
 
 LEVELS = (0, 1, 2, 3)
 DEFAULT_LEVEL = 2
@@ -22,7 +22,7 @@ DEFAULT_TARGET = "ascend910b1"
 class Step:
     """One pass with its options, run from level ``lowest`` to level ``highest``.
 
-    Options may name ``{target}``, ``{strict}``, ``{disable}`` and ``{group}``, what switches say of kernels.
+    Options may name ``{target}`` and what switches say: ``{strict}``, ``{disable}``, ``{keep}``, ``{group}``.
     """
 
     lowest: int
@@ -37,9 +37,9 @@ OPTIMISE: tuple[Step, ...] = (
     Step(2, "integer-products", "{strict}"),
     Step(1, "fold-constants"),
     Step(1, "apply-rules", "level=1{strict}{disable}", highest=1),
-    Step(2, "apply-rules", "level=2{strict}{disable}"),
+    Step(2, "apply-rules", "level=2{strict}{disable}{keep}"),
     Step(2, "convert-layout"),
-    Step(2, "apply-rules", "level=2{strict}{disable}"),
+    Step(2, "apply-rules", "level=2{strict}{disable}{keep}"),
     Step(1, "cse"),
     Step(1, "dce"),
 )
@@ -81,11 +81,13 @@ def specs(
     *,
     target: str = DEFAULT_TARGET,
     switches: Switches = Switches(),
+    own: Collection[str] = (),
 ) -> list[str]:
-    """The pass specs of ``steps`` at a level, as ``switches`` have it. Rules that are enabled by name run even where
-    the level leaves them out, after the rules of the level."""
+    """The pass specs of ``steps`` at a level, as ``switches`` have it, which may name rules and topics in ``own``.
+    What is enabled by name runs even where the level or strict numerics leave it out; at O0 and O1 such rules run after
+    those of the level."""
     number = level_number(level)
-    choice = resolve(switches, STEPS)
+    choice = resolve(switches, STEPS, own)
     group = "".join(
         [
             "" if choice.elementwise else " elementwise=false",
@@ -94,29 +96,42 @@ def specs(
             f" max-ops={switches.max_fusion_ops}" if switches.max_fusion_ops else "",
         ]
     )
+    named = ",".join((*choice.rules_on, *choice.others_on))
     values = {
         "target": target,
-        "strict": " strict=true" if switches.strict else "",
+        "keep": f" keep={named}" if named else "",
         "disable": f" disable={','.join(choice.rules_off)}" if choice.rules_off else "",
         "group": group,
     }
+    beyond = f"apply-rules{{{_beyond(choice, values['disable'])}}}" if named and number < 2 else ""
     found: list[str] = []
     for step in steps:
         if step.lowest <= number <= step.highest and step.name not in choice.passes_off:
-            options = step.options.format_map(values).strip()
+            strict = " strict=true" if switches.strict and step.name not in choice.passes_on else ""
+            options = step.options.format_map({**values, "strict": strict}).strip()
             found.append(f"{step.name}{{{options}}}" if options else step.name)
-            if step.name == "apply-rules" and number < 2 and choice.rules_on:
-                found.append(f"apply-rules{{rules={','.join(choice.rules_on)}{values['strict']}}}")
-    if number == 0 and choice.rules_on and any(step.name == "apply-rules" for step in steps):
-        found.insert(0, f"apply-rules{{rules={','.join(choice.rules_on)}{values['strict']}}}")
+            if step.name == "apply-rules" and beyond:
+                found.append(beyond)
+    if number == 0 and beyond and any(step.name == "apply-rules" for step in steps):
+        found.insert(0, beyond)
     return found
 
 
+def _beyond(choice: Choice, disable: str) -> str:
+    """The options of a pass that applies what is enabled by name and nothing else."""
+    rules = f"rules={','.join(choice.rules_on)}" if choice.rules_on else "level=0"
+    return f"{rules} keep={','.join(choice.others_on)}{disable}" if choice.others_on else rules
+
+
 def pipeline(
-    level: str | int = DEFAULT_LEVEL, *, target: str = DEFAULT_TARGET, switches: Switches = Switches()
+    level: str | int = DEFAULT_LEVEL,
+    *,
+    target: str = DEFAULT_TARGET,
+    switches: Switches = Switches(),
+    own: Collection[str] = (),
 ) -> list[str]:
     """All passes of a level, from a model's graph to a decided one; see ``specs``."""
-    return specs((*OPTIMISE, *DECIDE), level, target=target, switches=switches)
+    return specs((*OPTIMISE, *DECIDE), level, target=target, switches=switches, own=own)
 
 
 def unknown_pass(name: str, known: Iterable[str]) -> UsageError:

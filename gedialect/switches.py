@@ -7,8 +7,9 @@ label of a kernel such as ``layer_norm_add_gelu`` (``layernorm_add_gelu`` too): 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -67,7 +68,7 @@ ON, OFF = "on", "off"
 class Switches:
     """``disable`` and ``enable`` are names (see the module), the latter wins. ``fusion_modes`` are the groups of
     ``MODES`` to use, None means all. ``max_fusion_ops`` bounds the ops of a kernel, 0: what the chip's buffers hold.
-    ``strict`` leaves out what can change floating-point results."""
+    ``strict`` leaves out what can change floating-point results and is not enabled by name."""
 
     disable: tuple[str, ...] = ()
     enable: tuple[str, ...] = ()
@@ -102,7 +103,10 @@ class Choice:
     passes_off: set[str] = field(default_factory=set[str])
     rules_off: list[str] = field(default_factory=list[str])
     rules_on: list[str] = field(default_factory=list[str])
-    """Rules named to be on, whatever their level."""
+    """Rules of the catalogue named to be on, whatever their level and exactness."""
+    others_on: list[str] = field(default_factory=list[str])
+    """So for topics, and for rules and topics of files."""
+    passes_on: set[str] = field(default_factory=set[str])
     labels_off: list[str] = field(default_factory=list[str])
     elementwise: bool = True
     moves: bool = True
@@ -110,9 +114,9 @@ class Choice:
     """Names of GE passes that nothing here corresponds to."""
 
 
-def resolve(switches: Switches, passes: Iterable[str]) -> Choice:
-    """What the names stand for. Names that nothing here knows are taken for rules: ``apply-rules``, which also knows
-    those of files, refuses them (GE1107)."""
+def resolve(switches: Switches, passes: Iterable[str], own: Collection[str] = ()) -> Choice:
+    """What the names stand for; ``own`` are rules and topics beside the catalogue. Names that nothing here knows are
+    taken for rules: ``apply-rules``, which also knows those of files, refuses them (GE1107)."""
     choice = Choice()
     if not (switches.disable or switches.enable or switches.fusion_modes is not None):
         return choice
@@ -130,7 +134,7 @@ def resolve(switches: Switches, passes: Iterable[str]) -> Choice:
             off += ["mode:elementwise", "mode:memory"]
         elif name in GE_PASSES:
             off += GE_PASSES[name]
-        elif _of_ge(name):
+        elif _of_ge(name) and name not in own:
             choice.without_counterpart.append(name)
         else:
             off.append(name)
@@ -138,7 +142,15 @@ def resolve(switches: Switches, passes: Iterable[str]) -> Choice:
         off += [t for m, names in MODES.items() if m not in switches.fusion_modes for t in names]
         choice.elementwise = "elementwise" in switches.fusion_modes
         choice.moves = "memory" in switches.fusion_modes
-    choice.rules_on = [name for name in on if name in rules]
+    choice.passes_on = known.intersection(on)
+    kernels = {GRAPH_FUSION, UB_FUSION, "mode:elementwise", "mode:memory"}
+    for name in dict.fromkeys(on):
+        if name in rules:
+            choice.rules_on.append(name)
+        elif name in topics() or name in own:
+            choice.others_on.append(name)
+        elif not (name in known or name in kernels or _of_ge(name) or label_ops(name) is not None):
+            choice.others_on.append(name)
     for name in dict.fromkeys(off):
         if name in on:
             continue
@@ -183,6 +195,15 @@ def check_names(switches: Switches, passes: Iterable[str], extra: Callable[[], I
             near = get_close_matches(name, kinds, 3)
             hint = f"did you mean {' or '.join(f'{kinds[n]} {n}' for n in near)}?" if near else LISTED
         raise UsageError(f"no pass, rule, topic or kernel is named {name}", code="GE1107", hint=hint)
+
+
+def say_left_out(error: GeError, switches: Switches, passes: Iterable[str]) -> GeError:
+    """The error of a later pass; if it asks for a pass that ``switches`` leave out, its hint says so."""
+    off = resolve(switches, passes).passes_off if switches.disable else set[str]()
+    for name in sorted(off):
+        if error.hint is not None and re.search(rf"\brun {name}\b", error.hint):
+            error.hint = f"{name} is left out by a switch (--disable or its like): take it out of the switches"
+    return error
 
 
 LISTED = "docs/rules.md lists rules and topics, ge-opt --list-passes the passes"
@@ -262,25 +283,24 @@ def _from_lines(path: str, text: str) -> list[tuple[str, bool]]:
 def from_options(options: Mapping[str, object]) -> Switches:
     """Switches from options under GE's keys: ``ge.graph_fusion_patterns.disable`` and ``.enable`` (names, separated
     by commas), ``ge.fusionSwitchFile`` (a path), ``ge.optimizationSwitch`` (``NAME:on;NAME:off``), and
-    ``ge.max_fusion_ops``, ``ge.fusion_modes``, ``ge.strict_numerics``. GE1001 for another key."""
+    ``ge.max_fusion_ops``, ``ge.fusion_modes``, ``ge.strict_numerics``. GE1001 for another key or value."""
     found = Switches()
     for key, value in options.items():
         match key.removeprefix("ge."):
             case "graph_fusion_patterns.disable":
-                found = Switches(disable=_names(value)).over(found)
+                found = Switches(disable=_names(key, value)).over(found)
             case "graph_fusion_patterns.enable":
-                found = Switches(enable=_names(value)).over(found)
+                found = Switches(enable=_names(key, value)).over(found)
             case "fusionSwitchFile":
-                found = read_switch_file(str(value)).over(found)
+                found = read_switch_file(_path(key, value)).over(found)
             case "optimizationSwitch":
-                pairs = _from_lines(key, str(value).replace(";", "\n"))
-                found = Switches(tuple(n for n, on in pairs if not on), tuple(n for n, on in pairs if on)).over(found)
+                found = _states(key, value).over(found)
             case "max_fusion_ops":
-                found = replace(found, max_fusion_ops=int(str(value)))
+                found = replace(found, max_fusion_ops=_count(key, value))
             case "fusion_modes":
-                found = replace(found, fusion_modes=_names(value))
+                found = replace(found, fusion_modes=_names(key, value, MODES))
             case "strict_numerics":
-                found = replace(found, strict=str(value).lower() in ("1", "true"))
+                found = replace(found, strict=_flag(key, value))
             case _:
                 raise UsageError(
                     f"unknown option {key}",
@@ -291,6 +311,50 @@ def from_options(options: Mapping[str, object]) -> Switches:
     return found
 
 
-def _names(value: object) -> tuple[str, ...]:
-    items = cast("Iterable[object]", value.split(",") if isinstance(value, str) else value)
-    return tuple(s for s in (str(i).strip() for i in items) if s)
+def _wrong(key: str, value: object, allowed: str) -> UsageError:
+    return UsageError(f"option {key} is {value!r:.80}", code="GE1001", hint=f"it is {allowed}")
+
+
+def _names(key: str, value: object, allowed: Iterable[str] = ()) -> tuple[str, ...]:
+    """Names, as text between commas or as a list; of ``allowed`` if there are any."""
+    what = f"some of {', '.join(allowed)}" if allowed else "names"
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, Collection) or isinstance(items, bytes | Mapping):
+        raise _wrong(key, value, f"{what}, separated by commas")
+    names: list[str] = []
+    for item in cast("Collection[object]", items):
+        if not isinstance(item, str) or (allowed and item.strip() and item.strip() not in allowed):
+            raise _wrong(key, value, f"{what}, separated by commas")
+        names.append(item.strip())
+    return tuple(n for n in names if n)
+
+
+def _path(key: str, value: object) -> str:
+    text = os.fspath(cast("os.PathLike[str]", value)) if isinstance(value, os.PathLike) else value
+    if not isinstance(text, str) or not text:
+        raise _wrong(key, cast("object", value), "the name of a file")
+    return text
+
+
+def _states(key: str, value: object) -> Switches:
+    """``NAME:on;NAME:off``."""
+    if not isinstance(value, str):
+        raise _wrong(key, value, "NAME:on or NAME:off, separated by ;")
+    try:
+        pairs = _from_lines(key, value.replace(";", "\n"))
+    except UsageError:
+        raise _wrong(key, value, "NAME:on or NAME:off, separated by ;") from None
+    return Switches(tuple(n for n, on in pairs if not on), tuple(n for n, on in pairs if on))
+
+
+def _count(key: str, value: object) -> int:
+    if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,9}", text := str(value).strip()):
+        raise _wrong(key, value, "a number of ops, 1 or more, or 0 for what the chip's buffers hold")
+    return int(text)
+
+
+def _flag(key: str, value: object) -> bool:
+    text = str(value).lower() if isinstance(value, str | int) else ""
+    if text not in ("0", "1", "false", "true"):
+        raise _wrong(key, value, "true, false, 1 or 0")
+    return text in ("1", "true")

@@ -15,12 +15,16 @@ from gedialect.errors import GeError, UsageError
 Array = npt.NDArray[Any]
 
 
-def check_options(target: object, max_fusion_ops: object, options: object, **lists: object) -> None:
+def check_options(
+    target: object, max_fusion_ops: object, strict_numerics: object, options: object, **lists: object
+) -> None:
     """UsageError GE1001 for options of another kind than ``compile`` takes; ``lists`` are those that hold names."""
     from gedialect.patterns.rule import Rule
 
     _must(isinstance(target, str), "target", "the name of a chip", target)
-    _must(isinstance(max_fusion_ops, int), "max_fusion_ops", "a number", max_fusion_ops)
+    number = isinstance(max_fusion_ops, int) and not isinstance(max_fusion_ops, bool)
+    _must(number, "max_fusion_ops", "a number", max_fusion_ops)
+    _must(isinstance(strict_numerics, bool), "strict_numerics", "True or False", strict_numerics)
     if options is not None:
         fits = isinstance(options, Mapping) and _all(cast("object", options), str)
         _must(fits, "options", "a dict from names", cast("object", options))

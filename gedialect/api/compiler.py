@@ -13,7 +13,7 @@ from gedialect.analysis.graph import graph_function
 from gedialect.analysis.opcount import count_ops
 from gedialect.api.arguments import check_options, checked_path
 from gedialect.api.chained import ChainExecutable, late_ops, unsaveable
-from gedialect.api.decide import Progress, decide, value_inputs
+from gedialect.api.decide import Progress, decide, switched, value_inputs
 from gedialect.api.executable import Executable, ShapedExecutable
 from gedialect.api.fusion_report import FusionLog
 from gedialect.api.resolve import prepare
@@ -63,9 +63,8 @@ def compile(
     size) are gears: sizes that one executable is compiled for, of which each run takes one.
     Raises ``GeError``: GE10xx for a bad model or option, ``UnsupportedError`` with every op that is missing.
     """
-    check_options(
-        target, max_fusion_ops, options, rules=rules, disable=disable, enable=enable, fusion_modes=fusion_modes
-    )
+    lists = {"rules": rules, "disable": disable, "enable": enable, "fusion_modes": fusion_modes}
+    check_options(target, max_fusion_ops, strict_numerics, options, **lists)
     modes = None if fusion_modes is None else tuple(fusion_modes)
     switches = Switches(tuple(disable), tuple(enable), modes, max_fusion_ops, strict_numerics)
     if options:
@@ -211,10 +210,12 @@ def compile_module(
         emitter = StructuredEmitter(program_of(module, decide_piece), chip, name)
     else:
         decide(module, settings, report=report, progress=progress, fusion_log=fusion_log)
-        emitter = ModuleEmitter(module, chip, name)
+        with switched(settings.switches):
+            emitter = ModuleEmitter(module, chip, name)
     if progress is not None:
         progress("emit")
-    emitter.emit()
+    with switched(settings.switches):
+        emitter.emit()
     report.kernels = len(emitter.emitted_kernels)
     report.kernel_list = emitter.emitted_kernels
     report.host_ops = emitter.host_ops

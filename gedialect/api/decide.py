@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.arg_spec import parse_pipeline
@@ -19,11 +20,14 @@ from gedialect.api.settings import Settings
 from gedialect.api.sources import require_known_sizes
 from gedialect.dialects.ge.attrs import ON_HOST
 from gedialect.dialects.ge.control import HostOp
-from gedialect.errors import UnsupportedError
+from gedialect.errors import GeError, UnsupportedError
 from gedialect.ir.context import GeContext
 from gedialect.ir.registry import pass_factories
-from gedialect.pipelines import pass_name, pipeline
-from gedialect.switches import resolve
+from gedialect.pipelines import STEPS, pass_name, pipeline
+from gedialect.switches import Switches, resolve, say_left_out
+
+if TYPE_CHECKING:
+    from gedialect.patterns.rule import Rule
 
 Progress = Callable[[str], None]
 
@@ -62,11 +66,12 @@ def decide(
         from gedialect.patterns.session import RuleSession, set_session
 
         set_session(ctx, RuleSession(rules, watch=None if fusion_log is None else fusion_log.watch))
+    own = own_names(rules) if switches.disable or switches.enable else ()
     factories = pass_factories()
     stages = [] if report is None else report.stages
     stages.append({"stage": "import", "ops": count_ops(module)})
     first = ["convert-precision"] if settings.precision == "fp16" else []
-    for text in (*first, *pipeline(settings.level, target=settings.target, switches=switches)):
+    for text in (*first, *pipeline(settings.level, target=settings.target, switches=switches, own=own)):
         name = pass_name(text)
         if name == "expand-ops" and late_ops(module):
             raise unsaveable(module)
@@ -76,13 +81,30 @@ def decide(
             progress(name)
         (spec,) = parse_pipeline(text)
         cls = factories[name]() if name in factories else _xdsl_pass(name)
-        cls.from_spec(spec).apply(ctx, module)
+        with switched(switches):
+            cls.from_spec(spec).apply(ctx, module)
         stages.append({"stage": name, "ops": count_ops(module)})
         if fusion_log is not None and name == "group-kernels":
             fusion_log.read_kernels(module)
     if fusion_log is not None:
         fusion_log.switches = switches
-        fusion_log.without_counterpart = resolve(switches, factories).without_counterpart
+        fusion_log.without_counterpart = resolve(switches, factories, own).without_counterpart
+
+
+def own_names(rules: tuple[Rule, ...]) -> Collection[str]:
+    """Names and topics of the rules beside the catalogue, ``rules`` among them."""
+    from gedialect.patterns.session import RuleSession
+
+    return RuleSession(rules).names
+
+
+@contextmanager
+def switched(switches: Switches) -> Generator[None]:
+    """Errors inside that ask for a pass say if ``switches`` leave it out."""
+    try:
+        yield
+    except GeError as error:
+        raise say_left_out(error, switches, STEPS) from error.__cause__
 
 
 def _xdsl_pass(name: str) -> Any:

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from gedialect.analysis.graph import graph_function
 from gedialect.analysis.opcount import count_ops
 from gedialect.api.chained import late_ops, unsaveable
-from gedialect.api.decide import Progress, decide
+from gedialect.api.decide import Progress, decide, switched
 from gedialect.api.executable import Executable
 from gedialect.api.fusion_report import FusionLog
 from gedialect.api.linked import has_control, program_of
@@ -240,10 +240,12 @@ def compile_gears(
                 inner("import")
             programs.append(_program(of_shapes(shapes), settings, report, inner, fusion_log))
         reports.append(report)
-    emitter = GearsEmitter(gears.kind, gears.values, programs, input_shapes(module), chip, name)
+    with switched(settings.switches):
+        emitter = GearsEmitter(gears.kind, gears.values, programs, input_shapes(module), chip, name)
     if progress is not None:
         progress("emit")
-    emitter.emit()
+    with switched(settings.switches):
+        emitter.emit()
     if settings.time and progress is not None:
         progress("time")
     total = settings.report()

@@ -213,8 +213,9 @@ def _pipeline(
     from gedialect.pipelines import pipeline, unknown_pass
 
     ctx = GeContext()
-    set_session(ctx, RuleSession(tuple(rules)))
-    text = options.passes or ",".join(pipeline(settings.stage, switches=settings.switches))
+    session = RuleSession(tuple(rules))
+    set_session(ctx, session)
+    text = options.passes or ",".join(pipeline(settings.stage, switches=settings.switches, own=session.names))
     factories = {**get_all_passes(), **pass_factories()}
     found: list[ModulePass] = []
     try:

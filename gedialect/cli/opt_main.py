@@ -32,7 +32,7 @@ from gedialect.ir.context import GeContext
 from gedialect.ir.diagnostics import cap, parse_error
 from gedialect.ir.parser import parse_with
 from gedialect.pipelines import DEFAULT_TARGET, STEPS, pipeline, unknown_pass
-from gedialect.switches import check_names
+from gedialect.switches import check_names, say_left_out
 
 if TYPE_CHECKING:
     from gedialect.patterns.session import RuleSession
@@ -162,8 +162,11 @@ class GeOptMain(xDSLOptMain):
         """Read the pipeline. Unknown passes and wrong options are usage errors."""
         args = self.args
         specs: list[str] = []
+        self._rules()
         if args.level is not None:
-            specs = pipeline(args.level, target=args.chip, switches=switches_of(args))
+            switches = switches_of(args)
+            own = self.rules.names if self.rules is not None and (switches.disable or switches.enable) else ()
+            specs = pipeline(args.level, target=args.chip, switches=switches, own=own)
         if self.args.passes:
             specs.append(_without_spaces(self.args.passes))
         if args.level is None and (unused := unused_switches(args)):
@@ -175,7 +178,8 @@ class GeOptMain(xDSLOptMain):
             raise usage_error(PROG, f"--tolerance is {args.tolerance:g}, not 0 or more")
         if args.seed is not None and args.seed < 0:
             raise usage_error(PROG, f"--seed is {args.seed}, not 0 or more")
-        self._rules(specs)
+        if not specs and self.rules is not None and self.rules.loaded:  # they are what runs
+            specs.append(alone(self.rules.loaded))
         if args.level is not None:
             from gedialect.patterns.session import RuleSession
 
@@ -190,8 +194,8 @@ class GeOptMain(xDSLOptMain):
                 raise unknown_pass(name, self.available_passes).at(PROG)
         self.steps = self._steps(self.pipeline_text)
 
-    def _rules(self, specs: list[str]) -> None:
-        """Load rules from files; with no other passes asked for, they are what runs."""
+    def _rules(self) -> None:
+        """Load rules from files, and take note of what to tell about rules."""
         args = self.args
         if args.verify_rules is not None or args.dump_pdl or args.dump_rules:
             return
@@ -200,9 +204,11 @@ class GeOptMain(xDSLOptMain):
         from gedialect.patterns.session import RuleSession, set_session
 
         loaded = load_all(args.rules)
-        if loaded and not specs:
-            specs.append(alone(loaded))
         self.rules = RuleSession(loaded, tuple(args.debug_rule), args.trace_rules, args.rule_stats)
+        try:
+            self.rules.check_names(self.rules.extra)  # also where no pass applies rules
+        except UsageError as error:
+            raise error.at(PROG) from None
         assert isinstance(self.ctx, GeContext)
         set_session(self.ctx, self.rules)
 
@@ -412,6 +418,8 @@ class GeOptMain(xDSLOptMain):
         doing = f"pass {step.name}" if step is not None else None
         if isinstance(error, GeError):  # a wrong name or option is no fault of the model
             found = error.at(PROG if isinstance(error, UsageError) else self.get_input_name())
+            if self.args.level is not None:
+                found = say_left_out(found, switches_of(self.args), STEPS)
         elif isinstance(error, ParseError):
             found = parse_error(error)
         elif isinstance(error, DiagnosticException | ArgSpecParseError):

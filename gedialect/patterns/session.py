@@ -47,6 +47,11 @@ class RuleSession:
 
         return (*entry_point_rules(), *self.loaded)
 
+    @property
+    def names(self) -> list[str]:
+        """Names and topics of the rules beside the catalogue."""
+        return [name for r in self.extra for name in (r.name, r.topic)]
+
     def check_names(self, known: Iterable[Rule]) -> None:
         """GE1107 if a rule to debug is unknown."""
         from gedialect.patterns.catalogue import find_rule

@@ -139,6 +139,38 @@ def test_options():
         from_options({"ge.precision_mode": "x"})
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "allowed"),
+    [
+        *(("max_fusion_ops", v, "1 or more, or 0") for v in ("x", "", "-1", -1, 2.5, True, None, "9" * 5000)),
+        *(("strict_numerics", v, "true, false, 1 or 0") for v in ("maybe", "", 3, 1.0, None, [])),
+        *(("fusion_modes", v, "some of elementwise, compute") for v in ("fast", ["memory", "fast"], 3, None, [3])),
+        *(("graph_fusion_patterns.disable", v, "names, separated by") for v in (3, None, b"cse", {"cse": 1}, [None])),
+        ("graph_fusion_patterns.enable", 3, "names, separated by"),
+        *(("fusionSwitchFile", v, "the name of a file") for v in ("", 3, None, b"a")),
+        *(("optimizationSwitch", v, "NAME:on or NAME:off") for v in ("cse", "cse:maybe", ":on", 3, {"cse": "on"})),
+    ],
+)
+@pytest.mark.parametrize("prefix", ["", "ge."])
+def test_wrong_values_of_options(prefix: str, key: str, value: object, allowed: str):
+    with pytest.raises(UsageError, match="GE1001") as caught:
+        from_options({prefix + key: value})
+    assert caught.value.message == f"option {prefix}{key} is {value!r:.80}"
+    assert allowed in (caught.value.hint or "")
+
+
+def test_forms_of_values_of_options(tmp_path: Path):
+    for value in ("1", "true", "TRUE", 1, True):
+        assert from_options({"ge.strict_numerics": value}).strict
+    for value in ("0", "false", "False", 0, False):
+        assert not from_options({"ge.strict_numerics": value}).strict
+    assert from_options({"ge.max_fusion_ops": 7}).max_fusion_ops == 7
+    assert from_options({"ge.fusion_modes": "compute, memory"}).fusion_modes == ("compute", "memory")
+    assert from_options({"ge.fusion_modes": ""}).fusion_modes == ()
+    (tmp_path / "switch.cfg").write_text("gelu_erf:off\n")
+    assert from_options({"ge.fusionSwitchFile": tmp_path / "switch.cfg"}).disable == ("gelu_erf",)
+
+
 def test_pipeline():
     found = pipeline(2, switches=Switches(("layernorm_add_gelu", "dce", "gelu_erf"), max_fusion_ops=5, strict=True))
     assert "dce" not in found
@@ -146,6 +178,32 @@ def test_pipeline():
     assert "group-kernels{target=ascend910b1 forbid=layernorm_add_gelu max-ops=5}" in found
     assert "apply-rules{rules=gelu_erf,swish}" in pipeline(1, switches=Switches(enable=("gelu_erf", "swish")))
     assert "apply-rules{rules=gelu_erf}" in pipeline(0, switches=Switches(enable=("gelu_erf",)))
+
+
+def test_what_is_enabled_by_name_wins_over_strict_numerics():
+    enable = (
+        "ConvBatchnormFusionPass",
+        "activation",
+        "own_rule",
+        "integer-products",
+        "matmul_gelu_add",
+        "AnyFusionPass",
+    )
+    choice = names(enable=enable)
+    assert choice.rules_on == list(GE_PASSES["ConvBatchnormFusionPass"])
+    assert choice.others_on == ["activation", "own_rule"]
+    enabled = Switches(enable=("conv2d_batch_norm", "own_rule", "integer-products"), strict=True)
+    assert names(enable=("SumOfSquares",), disable=("OtherRule",)).without_counterpart == ["OtherRule"]
+    own = resolve(Switches(("OtherRule",), ("SumOfSquares",)), PASSES, ("SumOfSquares", "OtherRule"))
+    assert (own.others_on, own.rules_off, own.without_counterpart) == (["SumOfSquares"], ["OtherRule"], [])
+    found = pipeline(2, switches=enabled)
+    assert found.count("apply-rules{level=2 strict=true keep=conv2d_batch_norm,own_rule}") == 2
+    assert "integer-products" in found
+    assert "integer-products{strict=true}" in pipeline(2, switches=Switches(strict=True))
+    assert "apply-rules{rules=conv2d_batch_norm keep=own_rule}" in pipeline(1, switches=enabled)
+    assert "apply-rules{level=0 keep=activation disable=swish}" in pipeline(
+        1, switches=Switches(("swish",), ("activation",), strict=True)
+    )
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def parse_json(text: str, file: str, topic: str, refused: list[GeError] | None =
                 raise
             refused.append(error)
     if not entries:
-        raise malformed("the list of Rules is empty", 1)
+        raise malformed("the list of Rules is empty", 1, "docs/patterns.md has a complete rule")
     return found
 
 
@@ -84,7 +84,7 @@ class _Reader:
         return self.place if part is None else f"{self.file}:{part.lines.get(key, part.line)}"
 
     def malformed(self, what: str, part: Object | None = None, key: str = "", hint: str = "") -> GeError:
-        hint = hint or "docs/patterns.md has the form"
+        hint = hint or "docs/patterns.md has a complete rule"
         return GeError(f"{self.name}: {what}", code="GE1115", where=self.at(part, key), hint=hint)
 
     def refusal(self, what: str, part: Object | None = None, key: str = "") -> GeError:

@@ -22,6 +22,7 @@ from gedialect.patterns.rule import Rule
 GROUP = "gedialect.rules"
 MAX_BYTES = 16 << 20
 """Longer files are no rules."""
+RUNS = "the file has to run as a Python module"
 KINDS = (".py", ".rules", ".json", ".pdl.mlir")
 
 
@@ -98,9 +99,15 @@ def _python_rules(full: str, path: str, topic: str, text: str) -> tuple[Rule, ..
     try:
         code = compile(text, path, "exec")
     except SyntaxError as error:
-        raise GeError(f"Python: {error.msg}", code="GE1115", where=f"{path}:{error.lineno or 1}") from None
+        near = f"near {error.text.strip()[:60]!r}; " if error.text and error.text.strip() else ""
+        raise GeError(
+            f"Python: {error.msg}",
+            code="GE1115",
+            where=f"{path}:{error.lineno or 1}",
+            hint=f"{near}{RUNS}: docs/patterns.md shows how a rule is written",
+        ) from None
     except ValueError as error:
-        raise GeError(f"Python: {error}", code="GE1115", where=path) from None
+        raise GeError(f"Python: {error}", code="GE1115", where=path, hint=RUNS) from None
     module = ModuleType(name)
     module.__file__ = full
     module.__spec__ = importlib.util.spec_from_loader(name, None)
@@ -140,7 +147,7 @@ def _advice(error: BaseException) -> str:
     if isinstance(error, TypeError) and "rule() got" in str(error):
         options = [n for n in inspect.signature(patterns.rule).parameters if n != "function"]
         return f"options of a rule are {', '.join(options)}"
-    return "the file has to run as a Python module"
+    return RUNS
 
 
 def _check_forms(rules: Sequence[Rule]) -> None:

@@ -56,7 +56,8 @@ def parse_pdl(text: str, file: str, topic: str, refused: list[GeError] | None = 
                     raise
                 refused.append(error)
         elif not isinstance(op, ModuleOp) and op.parent_op() is None:
-            raise GeError(f"{op.name} is no pattern", code="GE1115", where=f"{file}:{lines.get(op, 1)}")
+            place = f"{file}:{lines.get(op, 1)}"
+            raise GeError(f"{op.name} is no pattern", code="GE1115", where=place, hint="docs/patterns.md shows one")
     if not seen:
         raise GeError("the file has no pdl.pattern", code="GE1115", where=file, hint="docs/patterns.md shows how")
     names = [r.name for r in found]

@@ -21,7 +21,7 @@
 // PIPELINE: apply-rules{rules="abs_abs"}
 // UNKNOWN: Inputs/unknown_op.py:6: error GE1105: the ge dialect has no op abbs; did you mean abs
 // CRASH: Inputs/crash.py:4: error GE1115: RuntimeError: no rules today
-// SYNTAX: Inputs/syntax.py:3: error GE1115: Python: invalid syntax
+// SYNTAX: Inputs/syntax.py:3: error GE1115: Python: invalid syntax; near 'def broken(:'; the file has to run as a Python module: docs/patterns.md
 // UNBOUND: Inputs/unbound.rules:6: error GE1105: y is no parameter and no name
 // BROKEN: Inputs/broken.json:3: error GE1115: {{JSON}}:
 // NATIVE: Inputs/native.pdl.mlir:4: error GE1116: native: pdl.apply_native_constraint: native constraints are C++

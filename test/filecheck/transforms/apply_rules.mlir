@@ -5,6 +5,11 @@
 // RUN: ge-opt %s -p "apply-rules{level=1}" | filecheck %s --check-prefix=TOPIC
 // RUN: ge-opt %s -p "apply-rules{disable=add_zero,activation}" | filecheck %s --check-prefix=LESS
 // RUN: ge-opt %s -p "apply-rules{strict=true}" | filecheck %s --check-prefix=TOPIC
+// RUN: ge-opt %s -p "apply-rules{strict=true keep=swish}" | filecheck %s
+// RUN: ge-opt %s -p "apply-rules{strict=true keep=activation}" | filecheck %s
+// RUN: ge-opt %s -p "apply-rules{strict=true keep=activation disable=swish}" | filecheck %s --check-prefix=TOPIC
+// RUN: ge-opt %s -p "apply-rules{level=0 keep=swish disable=activation}" | filecheck %s --check-prefix=ONE
+// RUN: not ge-opt %s -p "apply-rules{keep=swisch}" 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // RUN: not ge-opt %s -p "apply-rules{rules=swisch}" 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // RUN: not ge-opt %s -p "apply-rules{topic=fusoin}" 2>&1 | filecheck %s --check-prefix=TOPICS
 

@@ -59,7 +59,8 @@ def test_sizes_are_whatever_counts_as_an_integer(model: str, shapes: object):
         {"target": None}, {"target": 3}, {"rules": "my.py"}, {"rules": 3}, {"rules": [3]}, {"rules": None},
         {"disable": "cse"}, {"disable": None}, {"disable": [3]}, {"enable": [None]}, {"fusion_modes": 3},
         {"fusion_modes": "memory"}, {"max_fusion_ops": "x"}, {"options": 3}, {"options": {3: 1}}, {"level": None},
-        {"precision": None},
+        {"precision": None}, {"strict_numerics": 3}, {"strict_numerics": "no"}, {"max_fusion_ops": True},
+        {"options": {"ge.max_fusion_ops": "x"}}, {"options": {"ge.strict_numerics": "maybe"}},
     ],
 )  # fmt: skip
 def test_options_of_another_kind(model: str, options: dict[str, object]):

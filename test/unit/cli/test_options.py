@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -130,3 +131,76 @@ def test_text_ends_with_one_newline(folder, capsys):
     assert text.endswith("}\n")
     assert ge_opt.main(["o.mlir", "-o", "again.mlir"]) == 0
     assert (folder / "again.mlir").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("main", "arguments", "left_out"),
+    [
+        (ge_opt.main, "-O2 fixed.mlir --disable plan-memory", "plan-memory"),
+        (ge_compile.main, "fixed.mlir -o o.om --disable plan-memory", "plan-memory"),
+        (ge_compile.main, "fixed.mlir -o o.om --disable plan-memory,verify-plan", "plan-memory"),
+        (ge_compile.main, "fixed.mlir -o o.om --disable select-kernels", "select-kernels"),
+        (ge_compile.main, "fixed.mlir -o o.om --option ge.optimizationSwitch=select-kernels:off", "select-kernels"),
+        (ge_compile.main, "open.mlir -o o.om --dynamic-batch-size 1,2 --disable select-kernels", "select-kernels"),
+        (
+            ge_compile.main,
+            "open.mlir -o o.om --dynamic-batch-size 1,2 --disable plan-memory,verify-plan",
+            "plan-memory",
+        ),
+    ],
+)
+def test_a_pass_that_a_switch_leaves_out_is_named(
+    main, arguments: str, left_out: str, folder: Path, capfd: pytest.CaptureFixture[str]
+):
+    assert main(arguments.split()) == 1
+    assert f"; {left_out} is left out by a switch (--disable or its like): take it out" in capfd.readouterr().err
+    assert not (folder / "o.om").exists()
+
+
+@pytest.mark.parametrize("arguments", ["", "-p cse", "-O0", "--print-pipeline", "-p apply-rules"])
+def test_unknown_rule_to_debug(arguments: str, folder: Path, capfd: pytest.CaptureFixture[str]):
+    assert ge_opt.main(["fixed.mlir", "--debug-rule", "conv_scale", *arguments.split()]) == 2
+    found = capfd.readouterr()
+    assert found.out == ""
+    assert found.err.startswith("ge-opt: error GE1107: no rule named conv_scale; did you mean conv")
+
+
+def test_known_rule_to_debug_without_passes(folder: Path):
+    assert ge_opt.main(["fixed.mlir", "--debug-rule", "conv2d_scale"]) == 0
+
+
+RULE = {
+    "RuleName": "ExpIsAbs",
+    "OuterInputs": [{"name": "x"}],
+    "OuterOutputs": [{"name": "y"}],
+    "OriginGraph": {"Nodes": [{"name": "e", "type": ["Exp"]}], "Edges": [{"src": "x", "dst": "e"}, {"src": "e", "dst": "y"}]},
+    "FusionGraph": {"Nodes": [{"name": "a", "type": ["Abs"]}], "Edges": [{"src": "x", "dst": "a"}, {"src": "a", "dst": "y"}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "applied"),
+    [
+        ("-O2 --strict-numerics", False),
+        ("-O2 --strict-numerics --enable ExpIsAbs", True),
+        ("-O2 --strict-numerics --enable own", True),
+        ("-O2 --strict-numerics --enable own --disable ExpIsAbs", False),
+        ("-O2 --strict-numerics --enable ExpIsAbs --disable own", True),
+        ("-O1", False),
+        ("-O1 --enable ExpIsAbs", True),
+        ("-O2", True),
+        ("-O2 --disable ExpIsAbs", False),
+    ],
+)
+def test_rules_of_files_are_switched_by_name(
+    arguments: str, applied: bool, folder: Path, capfd: pytest.CaptureFixture[str]
+):
+    (folder / "own.json").write_text(json.dumps({"Rules": [RULE]}))
+    assert ge_opt.main(["fixed.mlir", "--rules", "own.json", *arguments.split()]) == 0
+    assert ("ge.abs" in capfd.readouterr().out) == applied
+    if arguments.startswith("-O2"):
+        words = arguments.split()
+        assert ge_compile.main(["fixed.mlir", "-o", "o.om", "--rules", "own.json", *words]) == 0
+        assert ge_run.main(["o.om", "--inputs", "in.npz", "--outputs", "out.npz"]) == 0
+        expected = np.ones((2, 3), np.float32) if applied else np.full((2, 3), np.exp(np.float32(1)))
+        np.testing.assert_allclose(np.load("out.npz")["y"], expected, rtol=1e-5)

@@ -453,6 +453,7 @@ def test_python_file_may_import_its_neighbours(tmp_path: Path):
         ("a.rules", b"\xff\xfe", "GE1102"),
         ("a.py", b"x = 1\n", "GE1115"),
         ("a.py", b"x = \x00\n", "GE1115"),
+        ("a.py", b"def broken(:\n    pass\n", "GE1115"),
         ("a.py", b"raise SystemExit(0)\n", "GE1115"),
         ("a.rules", b"# nothing\n", "GE1115"),
         ("a.json", b"[]", "GE1115"),
@@ -469,6 +470,7 @@ def test_bad_files(tmp_path: Path, name: str, data: bytes, code: str):
         load_rules(tmp_path / name)
     assert caught.value.code == code
     assert caught.value.where is not None and caught.value.where.startswith(str(tmp_path / name))
+    assert caught.value.hint
 
 
 def test_missing_file(tmp_path: Path):

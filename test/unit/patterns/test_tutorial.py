@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
+from gedialect.testing.runner import call
+
 TUTORIAL = Path(__file__).parents[3] / "docs" / "patterns.md"
 
 
@@ -24,6 +28,14 @@ def test_tutorial(capsys):
             assert text == printed
             printed = ""
     assert printed == ""
+
+
+@pytest.mark.parametrize("passes", ["-O2 --input-shape x:1,3,48,192", "-p apply-rules"])
+def test_debug_rule_of_a_model_with_open_sizes(passes: str):
+    model = TUTORIAL.parents[1] / "test" / "data" / "ppocr_cls" / "ppocr_cls.onnx"
+    done = call(["ge-opt", str(model), *passes.split(), "--debug-rule", "conv2d_batch_norm"])
+    assert done.code == 0, done.err
+    assert "debug-rule conv2d_batch_norm: node BatchNormalization@0 (ge.batch_norm): matched" in done.err
 
 
 def test_reference_is_current():
