@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import DenseArrayBase, i32
@@ -17,7 +18,7 @@ from gedialect.ir.diagnostics import cap
 from gedialect.ir.dtypes import DType
 from gedialect.ir.spec import Spec, spec_of, tensor_type
 from gedialect.patterns.attributes import converted, expected, is_optional
-from gedialect.patterns.values import NoMatch, Value, is_const, number_is, number_of, seen
+from gedialect.patterns.values import NoMatch, Value, holds, is_const, number_is, number_of, seen, shown
 
 
 class Found(NamedTuple):
@@ -47,6 +48,8 @@ def attrs_equal(a: Attribute | None, b: Attribute) -> bool:
         return True
     x, y = to_python(a), to_python(b)
     if isinstance(x, float) and isinstance(y, int | float):
+        if not isfinite(x) or not isfinite(y):
+            return x != x and y != y
         return abs(x - y) <= 1e-6 * max(abs(x), abs(y))
     return isinstance(x, tuple) and isinstance(y, tuple) and x == y
 
@@ -133,8 +136,8 @@ def constant_value(value: Any, place: str, rule: str) -> Any:
 
 def constant_spec(value: Any, dtype: DType) -> Spec:
     if isinstance(value, bool | int | float):
-        if not dtype.is_float and not float(value).is_integer():
-            raise NoMatch(f"{value} is no {dtype}")
+        if not holds(dtype, value):
+            raise NoMatch(f"{shown(value)} is no {dtype}")
         return Spec(dtype, ())
     return Spec(dtypes.from_numpy(value.dtype), value.shape)
 

@@ -10,6 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, cast
 
 import numpy as np
@@ -33,7 +34,7 @@ from gedialect.ir.spec import DYNAMIC, Spec, spec_of, tensor_type
 from gedialect.patterns.engine import RuleSet
 from gedialect.patterns.language import AllResults, AttrCapture, Capture, ManyCapture, Node, Number, Pattern, ResultOf
 from gedialect.patterns.rule import Rule, Variant, parameters
-from gedialect.patterns.values import number_is, tolerance
+from gedialect.patterns.values import holds, number_is, shown, tolerance
 from gedialect.testing.closeness import Double, difference, in_double, largest
 from gedialect.testing.sample_ops import SPECIAL as SPECIAL_OPS
 from gedialect.testing.sample_ops import complete
@@ -341,7 +342,10 @@ class _Instance:
         own = self.rule.samples.get(p.name)
         if p.kind == "number":
             drawn = float(s.rng.integers(*within)) if within is not None and within[0] < within[1] else number(s)
-            made = b.splat(own(s.rng) if own is not None else drawn, spec.dtype, spec.shape)
+            drawn = own(s.rng) if own is not None else drawn
+            if own is not None and not holds(spec.dtype, drawn):
+                raise _Retry("ge.constant", f"{shown(drawn)} is no {spec.dtype}")
+            made = b.splat(drawn, spec.dtype, spec.shape)
         elif p.kind == "const" or s.chance(0.1):
             special, s.special = s.special, False
             self.constants.append(values(s, spec, positive=positive, within=within))
@@ -355,11 +359,11 @@ class _Instance:
 
     def written(self, p: Number, spec: Spec) -> SSAValue:
         """A constant that the rule writes: as it stands, or at either end of what the rule takes for it."""
-        if not spec.dtype.is_float and p.value != int(p.value):
-            raise _Retry("ge.constant", f"{p.value} is no {spec.dtype}")
+        if not holds(spec.dtype, p.value):
+            raise _Retry("ge.constant", f"{shown(p.value)} is no {spec.dtype}")
         side = self.sampler.pick([0, 0, -1, 1])
         part = OFF * side * tolerance(p.value, p.tol, spec.dtype)
-        if part and spec.dtype.is_float:
+        if part and spec.dtype.is_float and isfinite(p.value):
             made = self.builder.array(np.full(spec.shape, p.value * (1 + part)).astype(spec.dtype.numpy))
             if number_is(made, p.value, p.tol):  # rounding may have taken it across
                 self.slack += abs(part)
