@@ -424,10 +424,14 @@ def nodes(roots: Sequence[Pattern | None]) -> Iterator[Node]:
 
 
 def every_node(root: Pattern | None) -> Iterator[Node]:
-    """Nodes under ``root``, in every alternative."""
+    """Nodes under ``root``, in every alternative, each once."""
     todo: list[Pattern | None] = [root]
+    seen: set[int] = set()
     while todo:
         p = todo.pop()
+        if id(p) in seen:  # nested alternatives share what they are made of: there are many more paths than nodes
+            continue
+        seen.add(id(p))
         match p:
             case Node():
                 yield p
@@ -605,8 +609,12 @@ def mentioned(roots: Sequence[Pattern | None]) -> set[str]:
     """Names of all captures under ``roots``, in every alternative."""
     found: set[str] = set()
     todo = list(roots)
+    seen: set[int] = set()
     while todo:
         p = todo.pop()
+        if id(p) in seen:
+            continue
+        seen.add(id(p))
         match p:
             case Capture() | ManyCapture():
                 found.add(p.name)
