@@ -74,6 +74,8 @@ class Matching:
         """capture name -> expression of what Python functions get"""
         self.raw: dict[str, str] = {}
         """attribute capture -> variable of the attribute"""
+        self.planned: dict[int, tuple[str, str]] = {}
+        """new constant -> variables of its value and its spec"""
         self.ops_props: dict[int, tuple[str, str, str]] = {}
         """new node -> names of its class, attributes and result types"""
         self.nodes = list(nodes(variant.before))

@@ -573,6 +573,9 @@ def check_definition(r: Rule) -> None:
         left = {id(n) for n in nodes(v.before)}
         for node in nodes(v.before):
             _check_operands(node, left=True)
+        for a in v.after:
+            if isinstance(a, Computed):
+                _check_function(r, a.function, place_of(a.function, r.file, r.sides))
         for node in nodes(v.after):
             if id(node) not in left:
                 _check_right(r, v, node)

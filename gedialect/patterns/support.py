@@ -109,15 +109,14 @@ def captured(value: Attribute | None, cls: type[GeOp], name: str, place: str, ru
     return value
 
 
-def constant_op(value: Any, dtype: DType, location: Any) -> ConstantOp:
-    """A constant from a Python number (rank 0) or an array."""
+def constant_op(value: Any, spec: Spec, location: Any) -> ConstantOp:
+    """A constant from a Python number, the same everywhere, or an array."""
     if isinstance(value, bool | int | float):
-        number = float(value) if dtype.is_float else int(value)
-        return ConstantOp.of(SplatAttr.get(number), Spec(dtype, ()), location)
+        number = float(value) if spec.dtype.is_float else int(value)
+        return ConstantOp.of(SplatAttr.get(number), spec, location)
     from gedialect.dialects.ge.literals import attribute_of
 
-    attr, spec = attribute_of(value)
-    return ConstantOp.of(attr, spec, location)
+    return ConstantOp.of(*attribute_of(value), location)
 
 
 def constant_value(value: Any, place: str, rule: str) -> Any:
@@ -130,8 +129,18 @@ def constant_value(value: Any, place: str, rule: str) -> Any:
         f"{rule}: {cap(repr(value), 80)} is no constant",
         code="GE1105",
         where=place,
-        hint="a function that stands for an operand returns a number or a numpy array",
+        hint="a function that stands for a value returns a number or a numpy array, or raises NoMatch",
     )
+
+
+def whole_spec(value: Any, old: Spec) -> Spec:
+    """The type of a constant that replaces a value of type ``old``; an array has its own."""
+    if isinstance(value, bool | int | float):
+        if not old.is_static or old.encoding is not None:
+            raise NoMatch(f"a constant in place of {old} needs known sizes")
+        constant_spec(value, old.dtype)
+        return old
+    return constant_spec(value, old.dtype)
 
 
 def constant_spec(value: Any, dtype: DType) -> Spec:
@@ -187,4 +196,5 @@ ENV: dict[str, Any] = {
     "spec_of": spec_of,
     "tensor_type": tensor_type,
     "to_python": to_python,
+    "whole_spec": whole_spec,
 }

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 from xdsl.parser import Parser
 
+from gedialect.errors import GeError
 from gedialect.ir import dtypes
 from gedialect.ir.context import GeContext
-from gedialect.patterns import Rule, RuleSet, ge, number, rule
+from gedialect.patterns import NoMatch, Rule, RuleSet, Value, const, ge, number, rule
+from gedialect.patterns.formats import load_rules
+from gedialect.patterns.formats.pdl_export import dump_pdl, rule_to_pdl
+from gedialect.patterns.formats.text_printer import print_rule
 from gedialect.patterns.values import holds, shown
 from gedialect.testing import check_rule
 
@@ -141,6 +147,7 @@ def test_an_integer_that_no_type_holds(digits: int):
     proof = check_rule(left, instances=2)
     assert not proof.holds
     assert any("ge.constant: 0x" in what for what in proof.refused)
+    assert "PDL cannot say it" in dump_pdl([left])
 
 
 def test_what_types_hold():
@@ -153,3 +160,99 @@ def test_what_types_hold():
     assert [(n, v) for n, values in outside.items() for v in values if holds(t[n], v)] == []
     assert shown(1.5) == "1.5"
     assert shown(10**5000).startswith("0x")
+
+
+# ---------------------------------------------------------------- constants in place of a value
+WHOLE = {"whole numbers": lambda x: x.dtype.kind in "iu"}
+SUB = "%y = ge.sub(%x, %x) : (TYPE, TYPE) -> TYPE"
+
+
+@rule(exact="bits", where=WHOLE)
+def nothing_left(x):
+    return x - x, 0
+
+
+@rule(exact="bits", where=WHOLE)
+def nothing_left_computed(x):
+    return x - x, lambda x: x.rank * 0
+
+
+@rule(exact="bits")
+def folded(x: const):
+    return ge.relu(x), lambda x: _array(x).clip(0)
+
+
+def _array(x: Value) -> np.ndarray:
+    if x.array is None:
+        raise NoMatch("it is computed")
+    return x.array
+
+
+@rule(exact="bits", where=WHOLE)
+def two_outputs(x, y):
+    s = x - x
+    return (s + y, s * y), (y, 0)
+
+
+@pytest.mark.parametrize("made", [nothing_left, nothing_left_computed, folded], ids=lambda r: r.name)
+def test_rules_whose_right_side_is_a_constant_are_proved(made: Rule):
+    proof = check_rule(made)
+    assert proof.holds, str(proof)
+
+
+def test_a_wrong_constant_is_found():
+    proof = check_rule(rule(exact="bits", where=WHOLE, name="r")(lambda x: (x - x, 1)))
+    assert proof.counterexample is not None
+
+
+def test_a_constant_has_the_type_of_what_it_replaces():
+    for made in (nothing_left, nothing_left_computed):
+        assert "%y = ge.constant #ge.splat<0> : tensor<2x3xi16>" in applied(made, SUB, "2x3xi16")
+        assert "ge.sub" in applied(made, SUB, "2x?xi16")
+        assert "ge.sub" in applied(made, SUB, "2xf32")
+    ones = rule(name="ones")(lambda x: (x / x, 1))
+    text = applied(ones, "%y = ge.div(%x, %x) : (TYPE, TYPE) -> TYPE", "2x3xbf16")
+    assert "%y = ge.constant #ge.splat<1.0> : tensor<2x3xbf16>" in text
+
+
+def test_an_array_replaces_a_value_of_its_type_only():
+    body = "%c = ge.constant dense<[-1, 2]> : tensor<2xi32>\n%y = ge.relu(%c) : (TYPE) -> TYPE"
+    assert "dense<[0, 2]> : tensor<2xi32>" in applied(folded, body, "2xi32")
+    other = rule(name="r")(lambda x: (ge.relu(x), lambda: np.zeros((1, 2), np.int32)))
+    assert "ge.relu" in applied(other, body, "2xi32")
+
+
+def test_a_constant_in_place_of_one_of_several_values():
+    body = """%s = ge.sub(%x, %x) : (TYPE, TYPE) -> TYPE
+    %a = ge.add(%s, %x) : (TYPE, TYPE) -> TYPE
+    %b = ge.mul(%s, %x) : (TYPE, TYPE) -> TYPE
+    %y = ge.maximum(%a, %b) : (TYPE, TYPE) -> TYPE"""
+    text = applied(two_outputs, body, "2xi32")
+    assert "%b = ge.constant #ge.splat<0> : tensor<2xi32>" in text
+    assert "%y = ge.maximum(%x, %b)" in text
+    assert "ge.sub" not in text
+
+
+def test_a_constant_that_the_type_cannot_hold_replaces_nothing():
+    large = rule(name="r")(lambda x: (x - x, 300))
+    assert "ge.sub" in applied(large, SUB, "2xi8")
+    assert "ge.sub" not in applied(large, SUB, "2xi16")
+
+
+def test_mistakes_of_a_constant_are_at_its_line():
+    with pytest.raises(GeError, match=r"test_constants.py:\d+: error GE1105: a function of r asks for z"):
+        rule(name="r")(lambda x: (x - x, lambda z: 0))
+    none = rule(name="r")(lambda x: (x - x, lambda x: x.array))
+    with pytest.raises(GeError, match=r"test_constants.py:\d+: error GE1105: r: None is no constant.*NoMatch"):
+        applied(none, SUB, "2xi16")
+
+
+def test_a_constant_in_text(tmp_path: Path):
+    text = "rule r(x) exact=bits level=2 topic=t:\n    x - x\n        => {0}\n"
+    (tmp_path / "t.rules").write_text(text + text.replace("rule r", "rule s").replace("{0}", "0"))
+    read = load_rules(tmp_path / "t.rules")
+    assert [print_rule(r) for r in read] == [text, text.replace("rule r", "rule s").replace("{0}", "0")]
+    for r in read:
+        assert "ge.splat<0>" in applied(r, SUB, "2xi16")
+        with pytest.raises(GeError, match="a new constant takes its type from what it replaces"):
+            rule_to_pdl(r)
