@@ -405,9 +405,15 @@ def _check_dtype(value: Any, place: str) -> None:
     if isinstance(value, DType | Capture) or callable(value):
         return
     if not isinstance(value, str) or value not in BY_NAME:
-        close = _LONG_NAMES.get(str(value)) or " or ".join(get_close_matches(str(value), BY_NAME, 3))
-        hint = f"did you mean {close}?" if close else f"types are {', '.join(BY_NAME)}"
-        raise rule_error(f"{value!r} is no element type", hint, where=place)
+        raise rule_error(f"{value!r} is no element type", element_type_hint(str(value)), where=place)
+
+
+def element_type_hint(name: str) -> str:
+    """What somebody meant by the name of an element type that there is not."""
+    from gedialect.ir.dtypes import BY_NAME
+
+    close = _LONG_NAMES.get(name) or " or ".join(get_close_matches(name, BY_NAME, 3))
+    return f"did you mean {close}?" if close else f"types are {', '.join(BY_NAME)}"
 
 
 _LONG_NAMES = (

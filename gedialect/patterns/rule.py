@@ -36,6 +36,7 @@ from gedialect.patterns.language import (
     rule_error,
 )
 from gedialect.patterns.places import code_of, failing_line, parameter_line, place_of, return_line
+from gedialect.patterns.sampling import check_samples
 
 EXACTNESS = ("bits", "value", "tolerance")
 LEVELS = (1, 2)
@@ -285,6 +286,7 @@ def make_rule(
         pdl=pdl,
     )
     check_definition(made)
+    check_samples(name, params, made.samples, file, line)
     return made
 
 
