@@ -31,9 +31,11 @@ from gedialect.patterns.language import (
     ResultOf,
     as_pattern,
     attr,
+    children,
     const,
     number,
     rule_error,
+    tracing,
 )
 from gedialect.patterns.places import code_of, failing_line, parameter_line, place_of, return_line
 from gedialect.patterns.sampling import check_samples
@@ -41,6 +43,8 @@ from gedialect.patterns.sampling import check_samples
 EXACTNESS = ("bits", "value", "tolerance")
 LEVELS = (1, 2)
 MAX_VARIANTS = 128
+MAX_LEVELS = 100
+"""What walks over patterns does so by recursion."""
 UNNAMED = "condition"
 """Name of a condition that has none."""
 
@@ -340,6 +344,7 @@ def _trace(function: Callable[..., Any], params: Mapping[str, Any]) -> Any:
             keywords[p.name] = symbol
         else:
             positional.append(symbol)
+    token = tracing.set(True)
     try:
         return function(*positional, **keywords)
     except (TypeError, ValueError, AttributeError, IndexError, KeyError) as error:
@@ -347,6 +352,8 @@ def _trace(function: Callable[..., Any], params: Mapping[str, Any]) -> Any:
         line = failing_line(error.__traceback__, code.co_filename) or code.co_firstlineno
         message = str(error) if isinstance(error, TypeError | ValueError | AttributeError) else repr(error)
         raise rule_error(f"{function.__name__}: {message}", _advice(error), f"{code.co_filename}:{line}") from error
+    finally:
+        tracing.reset(token)
 
 
 def _advice(error: Exception) -> str | None:
@@ -446,6 +453,23 @@ def every_node(root: Pattern | None) -> Iterator[Node]:
                 todo += [p.then, p.otherwise]
             case _:
                 pass
+
+
+def _levels(roots: Sequence[Pattern]) -> int:
+    """The longest way down from ``roots``."""
+    levels: dict[int, int] = {}
+    todo: list[tuple[Pattern, bool]] = [(r, False) for r in roots]
+    while todo:
+        p, below = todo.pop()
+        if id(p) in levels:
+            continue
+        inner = [c for c in children(p) if c is not None]
+        if below:
+            levels[id(p)] = 1 + max((levels[id(c)] for c in inner), default=0)
+        else:
+            todo.append((p, True))
+            todo += [(c, False) for c in inner]
+    return max((levels[id(r)] for r in roots), default=0)
 
 
 class _Undecided(Exception):
@@ -554,6 +578,8 @@ def _bound(outputs: Sequence[Pattern]) -> set[str]:
 
 # ---------------------------------------------------------------- checks where the rule is written
 def check_definition(r: Rule) -> None:
+    if _levels([*r.outputs, *r.replacements]) > MAX_LEVELS:
+        raise rule_error(f"{r.name} is more than {MAX_LEVELS} ops deep", "split the rule", r.sides)
     if len(r.outputs) != len(r.replacements):
         raise rule_error(
             f"{r.name} replaces {len(r.outputs)} values by {len(r.replacements)}", "give as many as there are", r.sides

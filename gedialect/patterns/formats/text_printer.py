@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gedialect.errors import GeError
@@ -24,6 +24,7 @@ from gedialect.patterns.language import (
     Pattern,
     RestCapture,
     ResultOf,
+    children,
     number,
 )
 from gedialect.patterns.rule import Rule
@@ -220,18 +221,3 @@ class _Printer:
         if "\n" in found or len(ast.unparse(ast.parse(found, mode="eval"))) > 2000:
             raise _unsayable(self.rule, f"{what} is too long")
         return found
-
-
-def children(p: Pattern) -> Iterator[Pattern | None]:
-    """What a pattern is made of."""
-    match p:
-        case Node():
-            yield from p.args
-        case ResultOf() | AllResults():
-            yield p.node
-        case OneOf():
-            yield from p.alternatives
-        case Given():
-            yield from (p.capture, p.then, p.otherwise)
-        case _:
-            pass

@@ -11,10 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.parser import Parser
 
 from gedialect.errors import GeError
-from gedialect.patterns import attr, const, ge, number, one_of, rule
+from gedialect.ir.context import GeContext
+from gedialect.patterns import RuleSet, attr, const, ge, number, one_of, rule
 from gedialect.patterns.formats import load_rules
+from gedialect.patterns.formats.pdl_export import rule_to_pdl
+from gedialect.patterns.formats.text_printer import print_rule
 from gedialect.testing import check_rule
 
 
@@ -130,3 +134,72 @@ def test_what_a_sample_draws_wrongly_is_said(draw: Any, message: str):
 
 def _twice(x):
     return ge.relu(ge.relu(x)), ge.relu(x)
+
+
+# ---------------------------------------------------------------- comparisons, options twice, depth
+HEAD = "from gedialect.patterns import attr, ge, rule\n"
+COMPARED = [
+    "@rule\ndef r(x):\n    return ge.relu(x) == x, x\n",
+    "@rule\ndef r(x):\n    return ge.relu(x), ge.select(x != 0, x, 0)\n",
+    "@rule\ndef r(x, p: attr):\n    return ge.softmax(x, axes=p), ge.softmax(x, axes=[1] if p == [1] else p)\n",
+]
+
+
+@pytest.mark.parametrize("text", COMPARED, ids=["side", "operand", "attribute"])
+def test_a_comparison_of_patterns_is_said(tmp_path: Path, text: str):
+    message = refused(tmp_path, HEAD + text, "r.py")
+    assert message.startswith("r.py:4: error GE1105: == in a rule compares what it is made of")
+    assert "ge.equal(a, b)" in message
+
+
+def test_equality_is_identity_besides():
+    @rule
+    def r(x, y):
+        return x + y, y + x if x in (x, y) and y is not None else x
+
+    assert r.params["x"] == r.params["x"]
+    assert r.params["x"] != r.params["y"]
+
+
+@pytest.mark.parametrize(
+    "options", ["exact=bits exact=value", "shared shared", "finite level=1 finite", "topic=a topic=a"]
+)
+def test_an_option_is_given_once(tmp_path: Path, options: str):
+    text = f"# a comment\nrule r(x) {options}:\n    relu(x) => x\n"
+    word = options.split()[-1].partition("=")[0]
+    assert refused(tmp_path, text) == f"r.rules:2: error GE1115: {word} is there twice; say it once"
+
+
+def chain(depth: int) -> str:
+    body = "    y = x\n    for _ in range(DEPTH):\n        y = ge.relu(y)\n    return ge.abs(y), x\n"
+    return f"{HEAD}@rule\ndef r(x):\n{body.replace('DEPTH', str(depth))}"
+
+
+def test_a_deep_rule_is_refused(tmp_path: Path):
+    assert refused(tmp_path, chain(3000), "r.py") == (
+        "r.py:7: error GE1105: r is more than 100 ops deep; split the rule"
+    )
+    lines = ["rule r(v0):", *(f"    v{i + 1} = relu(v{i})" for i in range(3000)), "    abs(v3000) => v0"]
+    assert refused(tmp_path, "\n".join(lines)) == (
+        "r.rules:3002: error GE1105: r is more than 100 ops deep; split the rule"
+    )
+    sums = f"rule r(x):\n    abs({' + '.join(['x'] * 3000)}) => x"
+    assert refused(tmp_path, sums).startswith("r.rules:2: error GE1115: this is nested too deeply; give parts")
+    powers = f"rule r(x):\n    abs({'-' * 20000}x) => x"
+    assert refused(tmp_path, powers).startswith("r.rules:2: error GE1115: this is nested too deeply; give parts")
+
+
+def test_a_rule_may_be_as_deep_as_it_says(tmp_path: Path):
+    (tmp_path / "r.py").write_text(chain(98))
+    (made,) = load_rules(tmp_path / "r.py")
+    relu = "\n".join(f"%v{i + 1} = ge.relu(%v{i}) : (tensor<2xf32>) -> tensor<2xf32>" for i in range(98))
+    text = f"""func.func @main(%v0: tensor<2xf32>) -> tensor<2xf32> {{
+      {relu}
+      %y = ge.abs(%v98) : (tensor<2xf32>) -> tensor<2xf32>
+      func.return %y : tensor<2xf32>
+    }}"""
+    module = Parser(GeContext(), text).parse_module()
+    assert RuleSet([made]).apply(module).rewrites == {"r": 1}
+    assert check_rule(made, instances=1).tried
+    assert "relu" in print_rule(made)
+    assert len(rule_to_pdl(made)) == 1
