@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,6 +27,7 @@ from gedialect.patterns.language import (
     number,
 )
 from gedialect.patterns.rule import Rule
+from gedialect.patterns.values import shown
 
 INFIX = {"ge.add": ("+", 1), "ge.sub": ("-", 1), "ge.mul": ("*", 2), "ge.div": ("/", 2)}
 CALL = 9
@@ -160,11 +160,12 @@ class _Printer:
 
     def number(self, p: Number) -> str:
         value = p.value
-        if isinstance(value, float) and not math.isfinite(value):
-            raise _unsayable(self.rule, f"the number {value}")
+        if value != value or (abs(value) >= 1 << 1024 and not isinstance(value, float)):
+            raise _unsayable(self.rule, f"the number {shown(value)}")
+        text = repr(value).replace("inf", "1e999")  # a number too large for a float is infinite
         if p.tol is not None or isinstance(p, number):
-            return f"number({value!r}{'' if p.tol is None else f', tol={p.tol!r}'})"
-        return repr(value)
+            return f"number({text}{'' if p.tol is None else f', tol={p.tol!r}'})"
+        return text
 
     def alternatives(self, p: OneOf) -> str:
         parts = [self.value(a, 0) for a in p.alternatives]

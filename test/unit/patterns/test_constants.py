@@ -256,3 +256,20 @@ def test_a_constant_in_text(tmp_path: Path):
         assert "ge.splat<0>" in applied(r, SUB, "2xi16")
         with pytest.raises(GeError, match="a new constant takes its type from what it replaces"):
             rule_to_pdl(r)
+
+
+def test_infinities_in_text(tmp_path: Path):
+    (tmp_path / "t.rules").write_text(print_rule(no_limit) + print_rule(masked))
+    assert "minimum(x, 1e999)" in print_rule(no_limit)
+    assert "-1e999" in print_rule(masked)
+    again, other = load_rules(tmp_path / "t.rules")
+    assert not minimum(again, 'dense<"0x0000807F">')
+    assert print_rule(other) == print_rule(load_rules(tmp_path / "t.rules")[1])
+    assert check_rule(other, instances=3).holds
+    for n in (float("nan"), 10**5000):
+        with pytest.raises(GeError, match="cannot be written as text: the number"):
+            print_rule(_limit(n))
+
+
+def _limit(n: float) -> Rule:
+    return rule(name="r")(lambda x: (ge.minimum(x, n), x))
