@@ -70,33 +70,40 @@ class _Generator(Matching):
             if isinstance(after, Node) and id(after) not in left:
                 wanted[id(after)] = f"spec_of({self.values[id(before)]}.type)"
         leave = "continue" if self.loops else "return None"
-        if new:
+        pairs = list(zip(self.variant.before, self.variant.after, strict=True))
+        wholes: dict[int, tuple[str, str]] = {}
+        """outputs that a constant replaces -> its value and spec"""
+        if new or any(isinstance(a, Number | Computed) for a in self.variant.after):
             self.emit("try:")
             self.indent += 1
             for node in new:
                 self.plan(node, specs, wanted)
+            for i, (before, after) in enumerate(pairs):
+                if isinstance(after, Number | Computed):
+                    wholes[i] = self.plan_whole(after, self.values[id(before)])
             self.indent -= 1
             self.emit("except NoMatch as e:")
             self.emit("    rejected['types of the replacement'] += 1")
             if self.explain:
                 self.emit(f"    why({len(self.ops)}, 'no replacement: ' + str(e), op)")
             self.emit(f"    {leave}")
-        for before, after in zip(self.variant.before, self.variant.after, strict=True):
+        for i, (before, after) in enumerate(pairs):
             old = self.values[id(before)]
-            spec = self.spec(after, specs)
+            spec = wholes[i][1] if i in wholes else self.spec(after, specs)
             self.fail_if(f"{spec} != spec_of({old}.type)", OTHER_TYPE, count="type of the replacement")
         by_id = {id(n): n for n in self.nodes}
         real = [o for k, o in self.ops.items() if by_id[k].cls is not ConstantOp][::-1]  # operands before users
         created: list[str] = []
-        if new:
+        if new or wholes:
             self.emit(f"loc = merged(({', '.join(real)},))")
         for node in new:
             self.build(node, specs, created)
-        pairs: list[str] = []
-        for before, after in zip(self.variant.before, self.variant.after, strict=True):
-            pairs.append(f"({self.values[id(before)]}, {self.values[id(after)]})")
+        replaced: list[str] = []
+        for i, (before, after) in enumerate(pairs):
+            new_value = self.constant(*wholes[i], created) if i in wholes else self.values[id(after)]
+            replaced.append(f"({self.values[id(before)]}, {new_value})")
         matched = ", ".join(self.ops.values())
-        self.emit(f"return Found(({''.join(c + ', ' for c in created)}), ({', '.join(pairs)},), ({matched},))")
+        self.emit(f"return Found(({''.join(c + ', ' for c in created)}), ({', '.join(replaced)},), ({matched},))")
         if self.loops:
             self.indent = 1
             self.emit("return None")
@@ -163,18 +170,32 @@ class _Generator(Matching):
         specs[id(node)] = f"{t}[0]"
 
     def plan_constant(self, a: Number | Computed, like: Pattern | None, specs: dict[int, str]) -> None:
-        c, d = self.name("c"), self.name("d")
-        if isinstance(a, Computed):
-            about = f"{self.const(place_of(a.function, self.rule.file, self.rule.where))}, {self.const(self.rule.name)}"
-            value = f"constant_value({self.call(a.function)}, {about})"
-        else:
-            value = self.const(a.value)
-        self.emit(f"{c} = {value}")
-        self.emit(f"{d} = {self.spec(like, specs)}.dtype")
-        t = self.name("t")
-        self.emit(f"{t} = constant_spec({c}, {d})")
+        """The value and type of a constant that is an operand: it has the element type of what is beside it."""
+        c, t = self.name("c"), self.name("t")
+        self.emit(f"{c} = {self.constant_value(a)}")
+        self.emit(f"{t} = constant_spec({c}, {self.spec(like, specs)}.dtype)")
         specs[id(a)] = t
-        self.raw[f"constant {id(a)}"] = f"{c}, {d}"
+        self.planned[id(a)] = c, t
+
+    def plan_whole(self, a: Number | Computed, old: str) -> tuple[str, str]:
+        """The value and type of a constant that replaces the value ``old``: it has the type of that."""
+        c, t = self.name("c"), self.name("t")
+        self.emit(f"{c} = {self.constant_value(a)}")
+        self.emit(f"{t} = whole_spec({c}, spec_of({old}.type))")
+        return c, t
+
+    def constant_value(self, a: Number | Computed) -> str:
+        if isinstance(a, Number):
+            return self.const(a.value)
+        about = f"{self.const(place_of(a.function, self.rule.file, self.rule.where))}, {self.const(self.rule.name)}"
+        return f"constant_value({self.call(a.function)}, {about})"
+
+    def constant(self, value: str, spec: str, created: list[str]) -> str:
+        """The value of a new constant."""
+        n = self.name("c")
+        self.emit(f"{n} = constant_op({value}, {spec}, loc)")
+        created.append(n)
+        return f"{n}.results[0]"
 
     def dtype(self, value: Any) -> str:
         if isinstance(value, Capture):
@@ -215,10 +236,7 @@ class _Generator(Matching):
         """Create the op and the constants it needs, detached."""
         for a in node.args:
             if isinstance(a, Number | Computed) and id(a) not in self.values:
-                n = self.name("c")
-                self.emit(f"{n} = constant_op({self.raw[f'constant {id(a)}']}, loc)")
-                self.values[id(a)] = f"{n}.results[0]"
-                created.append(n)
+                self.values[id(a)] = self.constant(*self.planned[id(a)], created)
         k, props, t = self.ops_props[id(node)]
         values = "".join(
             f"*{self.values[id(a)]}, " if isinstance(a, ManyCapture) else f"{self.value(a)}, "

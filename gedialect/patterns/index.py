@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from gedialect.dialects.ge.constant import ConstantOp
 from gedialect.patterns.language import Capture, Node, Number, Pattern, ResultOf
 from gedialect.patterns.rule import Variant, node_of, nodes
-from gedialect.patterns.values import number_is, number_of
+from gedialect.patterns.values import in_range, number_is, number_of
 
 MANY = 4
 """Forms from which on looking deeper pays."""
@@ -58,10 +58,10 @@ class Index(Generic[T]):
             self.by_root.setdefault(node_of(form.variant.before[0]).cls, []).append(form)
             for node in nodes(form.variant.before):
                 for a in node.args:
-                    if isinstance(a, Number):
+                    if isinstance(a, Number) and in_range(a.value):
                         numbers[type(a.value), a.value, a.tol] = None
         self.numbers = sorted([(value, tol) for _, value, tol in numbers], key=lambda n: (n[0], n[1] or 0.0))
-        """Constants of all patterns, by value."""
+        """Finite constants of all patterns, by value."""
         self.values = [float(value) for value, _ in self.numbers]
         self.reach = max([COARSE, *(tol for _, tol in self.numbers if tol is not None)])
         """The largest relative tolerance among them."""
@@ -108,8 +108,12 @@ class Index(Generic[T]):
     def constant(self, value: SSAValue) -> Hashable:
         """Which of the patterns' constants a constant is."""
         number = number_of(value)
-        if number is None or number != number:
+        if number is None:
             return ConstantOp
+        if number != number:
+            return "nan"
+        if not in_range(number):
+            return number
         type_ = cast("TensorType[Attribute]", value.type)
         key = (number, type(number), type(type_.element_type))
         found = self.known.get(key)

@@ -64,8 +64,26 @@ def rule_error(message: str, hint: str | None = None, where: str | None = None) 
     return GeError(message, code="GE1105", where=where, hint=hint)
 
 
-class Pattern:
-    """A value in a rule. Equality is identity."""
+tracing: ContextVar[bool] = ContextVar("tracing", default=False)
+"""Whether the function of a rule is being called."""
+
+
+class Symbol:
+    """What stands in a rule for something that is not there yet. Equality is identity."""
+
+    def __eq__(self, other: object) -> bool:
+        if self is not other and other is not None and tracing.get():
+            raise rule_error(
+                "== in a rule compares what it is made of, now, and not values of the model",
+                "the op is ge.equal(a, b); conditions go in where=, and two uses of one parameter are one value",
+            )
+        return self is other
+
+    __hash__ = object.__hash__
+
+
+class Pattern(Symbol):
+    """A value in a rule."""
 
     def __add__(self, other: Operand) -> Node:
         return ge.add(self, other)
@@ -117,7 +135,7 @@ class ManyCapture(Pattern):
         self.name = name
 
 
-class AttrCapture:
+class AttrCapture(Symbol):
     """A parameter that stands for an attribute (``_p``, or annotated ``attr``)."""
 
     def __init__(self, name: str):
@@ -254,6 +272,21 @@ class Given(Pattern):
         self.capture = capture
         self.then = then
         self.otherwise = otherwise
+
+
+def children(p: Pattern) -> Iterator[Pattern | None]:
+    """What a pattern is made of."""
+    match p:
+        case Node():
+            yield from p.args
+        case ResultOf() | AllResults():
+            yield p.node
+        case OneOf():
+            yield from p.alternatives
+        case Given():
+            yield from (p.capture, p.then, p.otherwise)
+        case _:
+            pass
 
 
 class const(Capture):
@@ -405,9 +438,15 @@ def _check_dtype(value: Any, place: str) -> None:
     if isinstance(value, DType | Capture) or callable(value):
         return
     if not isinstance(value, str) or value not in BY_NAME:
-        close = _LONG_NAMES.get(str(value)) or " or ".join(get_close_matches(str(value), BY_NAME, 3))
-        hint = f"did you mean {close}?" if close else f"types are {', '.join(BY_NAME)}"
-        raise rule_error(f"{value!r} is no element type", hint, where=place)
+        raise rule_error(f"{value!r} is no element type", element_type_hint(str(value)), where=place)
+
+
+def element_type_hint(name: str) -> str:
+    """What somebody meant by the name of an element type that there is not."""
+    from gedialect.ir.dtypes import BY_NAME
+
+    close = _LONG_NAMES.get(name) or " or ".join(get_close_matches(name, BY_NAME, 3))
+    return f"did you mean {close}?" if close else f"types are {', '.join(BY_NAME)}"
 
 
 _LONG_NAMES = (

@@ -29,6 +29,7 @@ from gedialect.patterns.language import (
 )
 from gedialect.patterns.rule import Rule, Variant, node_of, nodes
 from gedialect.patterns.support import ENV, dtype_of, segments
+from gedialect.patterns.values import shown
 
 MAX_LOOPS = 18
 """Python allows 20 nested blocks."""
@@ -73,6 +74,8 @@ class Matching:
         """capture name -> expression of what Python functions get"""
         self.raw: dict[str, str] = {}
         """attribute capture -> variable of the attribute"""
+        self.planned: dict[int, tuple[str, str]] = {}
+        """new constant -> variables of its value and its spec"""
         self.ops_props: dict[int, tuple[str, str, str]] = {}
         """new node -> names of its class, attributes and result types"""
         self.nodes = list(nodes(variant.before))
@@ -177,10 +180,10 @@ class Matching:
             return
         match p:
             case Number():
-                tol = p.tol
+                k, tol = self.const(p.value), self.const(p.tol)
                 self.fail_if(
-                    f"type({v}.owner) is not ConstantOp or not number_is({v}, {p.value!r}, {tol!r})",
-                    f"no constant {p.value}",
+                    f"type({v}.owner) is not ConstantOp or not number_is({v}, {k}, {tol})",
+                    f"no constant {shown(p.value)}",
                 )
             case Capture():
                 self.values[id(p)] = v

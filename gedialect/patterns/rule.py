@@ -31,15 +31,20 @@ from gedialect.patterns.language import (
     ResultOf,
     as_pattern,
     attr,
+    children,
     const,
     number,
     rule_error,
+    tracing,
 )
 from gedialect.patterns.places import code_of, failing_line, parameter_line, place_of, return_line
+from gedialect.patterns.sampling import check_samples
 
 EXACTNESS = ("bits", "value", "tolerance")
 LEVELS = (1, 2)
 MAX_VARIANTS = 128
+MAX_LEVELS = 100
+"""What walks over patterns does so by recursion."""
 UNNAMED = "condition"
 """Name of a condition that has none."""
 
@@ -285,6 +290,7 @@ def make_rule(
         pdl=pdl,
     )
     check_definition(made)
+    check_samples(name, params, made.samples, file, line)
     return made
 
 
@@ -338,6 +344,7 @@ def _trace(function: Callable[..., Any], params: Mapping[str, Any]) -> Any:
             keywords[p.name] = symbol
         else:
             positional.append(symbol)
+    token = tracing.set(True)
     try:
         return function(*positional, **keywords)
     except (TypeError, ValueError, AttributeError, IndexError, KeyError) as error:
@@ -345,6 +352,8 @@ def _trace(function: Callable[..., Any], params: Mapping[str, Any]) -> Any:
         line = failing_line(error.__traceback__, code.co_filename) or code.co_firstlineno
         message = str(error) if isinstance(error, TypeError | ValueError | AttributeError) else repr(error)
         raise rule_error(f"{function.__name__}: {message}", _advice(error), f"{code.co_filename}:{line}") from error
+    finally:
+        tracing.reset(token)
 
 
 def _advice(error: Exception) -> str | None:
@@ -424,10 +433,14 @@ def nodes(roots: Sequence[Pattern | None]) -> Iterator[Node]:
 
 
 def every_node(root: Pattern | None) -> Iterator[Node]:
-    """Nodes under ``root``, in every alternative."""
+    """Nodes under ``root``, in every alternative, each once."""
     todo: list[Pattern | None] = [root]
+    seen: set[int] = set()
     while todo:
         p = todo.pop()
+        if id(p) in seen:  # nested alternatives share what they are made of: there are many more paths than nodes
+            continue
+        seen.add(id(p))
         match p:
             case Node():
                 yield p
@@ -440,6 +453,23 @@ def every_node(root: Pattern | None) -> Iterator[Node]:
                 todo += [p.then, p.otherwise]
             case _:
                 pass
+
+
+def _levels(roots: Sequence[Pattern]) -> int:
+    """The longest way down from ``roots``."""
+    levels: dict[int, int] = {}
+    todo: list[tuple[Pattern, bool]] = [(r, False) for r in roots]
+    while todo:
+        p, below = todo.pop()
+        if id(p) in levels:
+            continue
+        inner = [c for c in children(p) if c is not None]
+        if below:
+            levels[id(p)] = 1 + max((levels[id(c)] for c in inner), default=0)
+        else:
+            todo.append((p, True))
+            todo += [(c, False) for c in inner]
+    return max((levels[id(r)] for r in roots), default=0)
 
 
 class _Undecided(Exception):
@@ -548,6 +578,8 @@ def _bound(outputs: Sequence[Pattern]) -> set[str]:
 
 # ---------------------------------------------------------------- checks where the rule is written
 def check_definition(r: Rule) -> None:
+    if _levels([*r.outputs, *r.replacements]) > MAX_LEVELS:
+        raise rule_error(f"{r.name} is more than {MAX_LEVELS} ops deep", "split the rule", r.sides)
     if len(r.outputs) != len(r.replacements):
         raise rule_error(
             f"{r.name} replaces {len(r.outputs)} values by {len(r.replacements)}", "give as many as there are", r.sides
@@ -569,6 +601,9 @@ def check_definition(r: Rule) -> None:
         left = {id(n) for n in nodes(v.before)}
         for node in nodes(v.before):
             _check_operands(node, left=True)
+        for a in v.after:
+            if isinstance(a, Computed):
+                _check_function(r, a.function, place_of(a.function, r.file, r.sides))
         for node in nodes(v.after):
             if id(node) not in left:
                 _check_right(r, v, node)
@@ -605,8 +640,12 @@ def mentioned(roots: Sequence[Pattern | None]) -> set[str]:
     """Names of all captures under ``roots``, in every alternative."""
     found: set[str] = set()
     todo = list(roots)
+    seen: set[int] = set()
     while todo:
         p = todo.pop()
+        if id(p) in seen:
+            continue
+        seen.add(id(p))
         match p:
             case Capture() | ManyCapture():
                 found.add(p.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import DenseArrayBase, i32
@@ -17,7 +18,7 @@ from gedialect.ir.diagnostics import cap
 from gedialect.ir.dtypes import DType
 from gedialect.ir.spec import Spec, spec_of, tensor_type
 from gedialect.patterns.attributes import converted, expected, is_optional
-from gedialect.patterns.values import NoMatch, Value, is_const, number_is, number_of, seen
+from gedialect.patterns.values import NoMatch, Value, holds, is_const, number_is, number_of, seen, shown
 
 
 class Found(NamedTuple):
@@ -47,6 +48,8 @@ def attrs_equal(a: Attribute | None, b: Attribute) -> bool:
         return True
     x, y = to_python(a), to_python(b)
     if isinstance(x, float) and isinstance(y, int | float):
+        if not isfinite(x) or not isfinite(y):
+            return x != x and y != y
         return abs(x - y) <= 1e-6 * max(abs(x), abs(y))
     return isinstance(x, tuple) and isinstance(y, tuple) and x == y
 
@@ -106,15 +109,14 @@ def captured(value: Attribute | None, cls: type[GeOp], name: str, place: str, ru
     return value
 
 
-def constant_op(value: Any, dtype: DType, location: Any) -> ConstantOp:
-    """A constant from a Python number (rank 0) or an array."""
+def constant_op(value: Any, spec: Spec, location: Any) -> ConstantOp:
+    """A constant from a Python number, the same everywhere, or an array."""
     if isinstance(value, bool | int | float):
-        number = float(value) if dtype.is_float else int(value)
-        return ConstantOp.of(SplatAttr.get(number), Spec(dtype, ()), location)
+        number = float(value) if spec.dtype.is_float else int(value)
+        return ConstantOp.of(SplatAttr.get(number), spec, location)
     from gedialect.dialects.ge.literals import attribute_of
 
-    attr, spec = attribute_of(value)
-    return ConstantOp.of(attr, spec, location)
+    return ConstantOp.of(*attribute_of(value), location)
 
 
 def constant_value(value: Any, place: str, rule: str) -> Any:
@@ -127,14 +129,24 @@ def constant_value(value: Any, place: str, rule: str) -> Any:
         f"{rule}: {cap(repr(value), 80)} is no constant",
         code="GE1105",
         where=place,
-        hint="a function that stands for an operand returns a number or a numpy array",
+        hint="a function that stands for a value returns a number or a numpy array, or raises NoMatch",
     )
+
+
+def whole_spec(value: Any, old: Spec) -> Spec:
+    """The type of a constant that replaces a value of type ``old``; an array has its own."""
+    if isinstance(value, bool | int | float):
+        if not old.is_static or old.encoding is not None:
+            raise NoMatch(f"a constant in place of {old} needs known sizes")
+        constant_spec(value, old.dtype)
+        return old
+    return constant_spec(value, old.dtype)
 
 
 def constant_spec(value: Any, dtype: DType) -> Spec:
     if isinstance(value, bool | int | float):
-        if not dtype.is_float and not float(value).is_integer():
-            raise NoMatch(f"{value} is no {dtype}")
+        if not holds(dtype, value):
+            raise NoMatch(f"{shown(value)} is no {dtype}")
         return Spec(dtype, ())
     return Spec(dtypes.from_numpy(value.dtype), value.shape)
 
@@ -184,4 +196,5 @@ ENV: dict[str, Any] = {
     "spec_of": spec_of,
     "tensor_type": tensor_type,
     "to_python": to_python,
+    "whole_spec": whole_spec,
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache, lru_cache
@@ -13,6 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from gedialect.dialects.ge.attrs import SplatAttr
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.constant import ConstantOp
+from gedialect.ir.diagnostics import cap
 from gedialect.ir.dtypes import F32, DType
 from gedialect.ir.lazy import np
 from gedialect.ir.spec import Spec, spec_of
@@ -183,7 +186,7 @@ def _dense_number(attribute: Attribute, type_: Attribute) -> float | int | bool 
         return None
     flat = read_constant(attribute, spec).reshape(-1)
     first = flat[0]
-    if flat.size > 1 and not bool((flat == first).all()):
+    if flat.size > 1 and not bool((flat == first).all() if first == first else (flat != flat).all()):
         return None
     return cast("float | int | bool", first.item() if isinstance(first, np.generic) else float(first))
 
@@ -205,7 +208,14 @@ def number_is(value: SSAValue, want: float, tol: float | None) -> bool:
         return False
     if got == want:
         return True
+    if not in_range(want):  # nothing is near it
+        return want != want and got != got
     return abs(float(got) - float(want)) <= tolerance(want, tol, spec_of(value.type).dtype) * abs(want)
+
+
+def in_range(value: float) -> bool:
+    """Whether f64 holds a finite number near ``value``."""
+    return -sys.float_info.max <= value <= sys.float_info.max
 
 
 def tolerance(want: float, tol: float | None, dtype: DType) -> float:
@@ -222,9 +232,28 @@ _EPS = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7, "f64": 2.0**-52}
 @lru_cache(maxsize=1024)
 def is_short(value: float) -> bool:
     """Whether bfloat16 holds ``value`` exactly: then every exporter writes it exactly, in every type."""
-    import math
-
-    if value == 0 or not math.isfinite(value):
+    if value == 0 or not in_range(value):
         return True
     mantissa, _ = math.frexp(float(value))
     return (mantissa * 256.0).is_integer()
+
+
+@lru_cache(maxsize=1024)
+def holds(dtype: DType, value: float) -> bool:
+    """Whether the type has a number for ``value``: floats round, and neither they nor integers overflow."""
+    if dtype.is_float:
+        try:
+            with np.errstate(over="ignore"):
+                got = float(np.asarray(float(value)).astype(dtype.numpy))
+        except OverflowError:
+            return False
+        return got == value if math.isinf(value) else math.isfinite(got) if value == value else got != got
+    if isinstance(value, float) and not value.is_integer():
+        return False
+    signed, bits = (dtype.kind == "i", dtype.bits) if dtype.is_int else (True, 64)
+    return -(1 << bits - 1) <= value < 1 << bits - 1 if signed else 0 <= value < 1 << bits
+
+
+def shown(value: float) -> str:
+    """A number in a message; Python does not write out long integers."""
+    return repr(value) if isinstance(value, float) or abs(value) < 1 << 64 else cap(hex(value), 24)

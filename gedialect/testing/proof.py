@@ -10,6 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, cast
 
 import numpy as np
@@ -32,8 +33,9 @@ from gedialect.ir import dtypes
 from gedialect.ir.spec import DYNAMIC, Spec, spec_of, tensor_type
 from gedialect.patterns.engine import RuleSet
 from gedialect.patterns.language import AllResults, AttrCapture, Capture, ManyCapture, Node, Number, Pattern, ResultOf
-from gedialect.patterns.rule import Rule, Variant, parameters
-from gedialect.patterns.values import number_is, tolerance
+from gedialect.patterns.rule import Rule, Variant
+from gedialect.patterns.sampling import arguments
+from gedialect.patterns.values import holds, number_is, shown, tolerance
 from gedialect.testing.closeness import Double, difference, in_double, largest
 from gedialect.testing.sample_ops import SPECIAL as SPECIAL_OPS
 from gedialect.testing.sample_ops import complete
@@ -47,6 +49,10 @@ UNKNOWN_SIZES = 0.35
 """How many instances have inputs of unknown sizes."""
 OFF = 0.999
 """Constants matched within a tolerance are drawn at this part of it, to either side, and at its middle."""
+
+
+MAX_ELEMENTS = 1 << 20
+"""Larger shapes are not drawn: many instances are run."""
 
 
 @dataclass
@@ -299,8 +305,21 @@ class _Instance:
         if own is None or not (self.hints or self.sampler.chance(0.4)):
             return UNKNOWN
         shapes = {n: spec_of(self.made[id(c)].type).shape for n, c in self.rule.params.items() if id(c) in self.made}
-        given = (shapes, self.sampler.rng)[: len(parameters(own))]
-        return Spec(self.sampler.dtype, own(*given))
+        assert isinstance(p, Capture)
+        drawn = self.drawn(p.name, *(shapes, self.sampler.rng)[: arguments(own)])
+        if not isinstance(drawn, list | tuple) or not all(_is_size(d) for d in cast("Sequence[Any]", drawn)):
+            raise _Retry("samples", f"{p.name} gave {drawn!r}, which is no shape")
+        shape = tuple(int(d) for d in cast("Sequence[Any]", drawn))
+        if total([shape]) > MAX_ELEMENTS:
+            raise _Retry("samples", f"{p.name} gave {drawn!r}, which has more than {MAX_ELEMENTS} elements")
+        return Spec(self.sampler.dtype, shape)
+
+    def drawn(self, name: str, *given: Any) -> Any:
+        """What the rule's own hint draws."""
+        try:
+            return self.rule.samples[name](*given)
+        except Exception as e:
+            raise _Retry("samples", f"{name} failed: {type(e).__name__}: {e}") from e
 
     def fixed(self, node: Node) -> dict[str, Any]:
         """Attributes the pattern or an earlier node decides."""
@@ -313,7 +332,7 @@ class _Instance:
             elif want.name in self.attrs:
                 found[key] = self.attrs[want.name]
             elif want.name in self.rule.samples and (not self.has_sampler(node) or self.sampler.chance(0.7)):
-                found[key] = self.rule.samples[want.name](self.sampler.rng)
+                found[key] = self.drawn(want.name, self.sampler.rng)
         return found
 
     def bind(self, node: Node, op: GeOp) -> None:
@@ -341,7 +360,14 @@ class _Instance:
         own = self.rule.samples.get(p.name)
         if p.kind == "number":
             drawn = float(s.rng.integers(*within)) if within is not None and within[0] < within[1] else number(s)
-            made = b.splat(own(s.rng) if own is not None else drawn, spec.dtype, spec.shape)
+            if own is not None:
+                given = self.drawn(p.name, s.rng)
+                drawn = cast("Any", given.item() if isinstance(given, np.generic) else given)
+                if not isinstance(drawn, bool | int | float):
+                    raise _Retry("samples", f"{p.name} gave {drawn!r}, which is no number")
+                if not holds(spec.dtype, drawn):
+                    raise _Retry("ge.constant", f"{shown(drawn)} is no {spec.dtype}")
+            made = b.splat(drawn, spec.dtype, spec.shape)
         elif p.kind == "const" or s.chance(0.1):
             special, s.special = s.special, False
             self.constants.append(values(s, spec, positive=positive, within=within))
@@ -355,16 +381,20 @@ class _Instance:
 
     def written(self, p: Number, spec: Spec) -> SSAValue:
         """A constant that the rule writes: as it stands, or at either end of what the rule takes for it."""
-        if not spec.dtype.is_float and p.value != int(p.value):
-            raise _Retry("ge.constant", f"{p.value} is no {spec.dtype}")
+        if not holds(spec.dtype, p.value):
+            raise _Retry("ge.constant", f"{shown(p.value)} is no {spec.dtype}")
         side = self.sampler.pick([0, 0, -1, 1])
         part = OFF * side * tolerance(p.value, p.tol, spec.dtype)
-        if part and spec.dtype.is_float:
+        if part and spec.dtype.is_float and isfinite(p.value):
             made = self.builder.array(np.full(spec.shape, p.value * (1 + part)).astype(spec.dtype.numpy))
             if number_is(made, p.value, p.tol):  # rounding may have taken it across
                 self.slack += abs(part)
                 return made
         return self.builder.splat(p.value, spec.dtype, spec.shape)
+
+
+def _is_size(d: Any) -> bool:
+    return isinstance(d, int | np.integer) and not isinstance(d, bool) and bool(d >= 0)
 
 
 def _is_number(p: Pattern | None) -> bool:

@@ -18,6 +18,7 @@ from gedialect.dialects.ge.base import FusionClass, GeOp, to_attr
 from gedialect.dialects.ge.elementwise import CastOp
 from gedialect.dialects.ge.quant import DequantizeOp, QuantizeOp
 from gedialect.errors import GeError
+from gedialect.ir.dtypes import F64, I64
 from gedialect.patterns.language import (
     AllResults,
     AttrCapture,
@@ -32,7 +33,7 @@ from gedialect.patterns.language import (
 )
 from gedialect.patterns.matching import has_segments, is_commutative, segment_sizes
 from gedialect.patterns.rule import Rule, Variant, nodes
-from gedialect.patterns.values import is_short
+from gedialect.patterns.values import holds, in_range, is_short, shown
 
 MAX_PATTERNS = 256
 MAX_BENEFIT = 0xFFFF
@@ -86,6 +87,8 @@ def _forms(rule: Rule, variant: Variant) -> Iterator[tuple[frozenset[int], Mappi
     swaps = [n for n in left if _order_matters(rule, n, uses)]
     numbers = list({id(a): a for n in left for a in n.args if isinstance(a, Number)}.values())
     for p in numbers:
+        if not in_range(p.value) and not holds(F64, p.value):
+            raise _refusal(rule, f"no type holds the constant {shown(p.value)}")
         if p.tol is not None or not is_short(p.value):
             raise _refusal(rule, f"the constant {p.value} matches within a tolerance")
     choices = [_splats(p.value) for p in numbers]
@@ -97,7 +100,7 @@ def _forms(rule: Rule, variant: Variant) -> Iterator[tuple[frozenset[int], Mappi
 
 def _splats(value: float | bool) -> list[Attribute]:
     found: list[Attribute] = [SplatAttr.get(float(value))]
-    if float(value).is_integer():
+    if holds(I64, value):
         found.append(SplatAttr.get(int(value)))
     return found
 
@@ -138,6 +141,8 @@ class _Writer:
             raise _refusal(
                 self.rule, f"{before.cls.name if isinstance(before, Node) else 'its root'} has several results"
             )
+        if isinstance(after, Number | Computed):
+            raise _refusal(self.rule, "a new constant takes its type from what it replaces")
         if not (isinstance(after, Node) and id(after) not in {id(n) for n in nodes(v.before)}):
             self.types[id(after)] = self.types[id(before)] = self.type_handle()
         self.match(before)

@@ -231,7 +231,10 @@ def _rule(block: list[Line], file: str, topic: str) -> Rule:
                 at = line.number + max((error.lineno or 1) - 1, 0) if "\n" in line.text else line.number
                 hint = 'write where "what must hold": condition' if line.text.startswith("where") else None
                 raise syntax_error(f"this does not parse: {error.msg}", f"{file}:{at}", hint) from None
-            except (TypeError, ValueError, RecursionError, MemoryError) as error:
+            except (RecursionError, MemoryError):
+                hint = "give parts of it names, on lines of their own"
+                raise syntax_error("this is nested too deeply", where, hint) from None
+            except (TypeError, ValueError) as error:
                 raise syntax_error(f"this does not parse: {error}", where) from None
     if sides is None:
         raise syntax_error(f"rule {name} has no =>", place)
@@ -276,8 +279,12 @@ def _params(text: str, place: str) -> dict[str, Any]:
 
 def _options(text: str, place: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    seen: set[str] = set()
     for part in text.split():
         key, equals, value = part.partition("=")
+        if key in seen:
+            raise syntax_error(f"{key} is there twice", place, "say it once")
+        seen.add(key)
         if key in ("shared", "ordered") and not equals:
             found[key] = True
         elif part == "finite":

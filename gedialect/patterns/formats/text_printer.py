@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gedialect.errors import GeError
@@ -24,9 +23,11 @@ from gedialect.patterns.language import (
     Pattern,
     RestCapture,
     ResultOf,
+    children,
     number,
 )
 from gedialect.patterns.rule import Rule
+from gedialect.patterns.values import shown
 
 INFIX = {"ge.add": ("+", 1), "ge.sub": ("-", 1), "ge.mul": ("*", 2), "ge.div": ("/", 2)}
 CALL = 9
@@ -159,11 +160,12 @@ class _Printer:
 
     def number(self, p: Number) -> str:
         value = p.value
-        if isinstance(value, float) and not math.isfinite(value):
-            raise _unsayable(self.rule, f"the number {value}")
+        if value != value or (abs(value) >= 1 << 1024 and not isinstance(value, float)):
+            raise _unsayable(self.rule, f"the number {shown(value)}")
+        text = repr(value).replace("inf", "1e999")  # a number too large for a float is infinite
         if p.tol is not None or isinstance(p, number):
-            return f"number({value!r}{'' if p.tol is None else f', tol={p.tol!r}'})"
-        return repr(value)
+            return f"number({text}{'' if p.tol is None else f', tol={p.tol!r}'})"
+        return text
 
     def alternatives(self, p: OneOf) -> str:
         parts = [self.value(a, 0) for a in p.alternatives]
@@ -220,18 +222,3 @@ class _Printer:
         if "\n" in found or len(ast.unparse(ast.parse(found, mode="eval"))) > 2000:
             raise _unsayable(self.rule, f"{what} is too long")
         return found
-
-
-def children(p: Pattern) -> Iterator[Pattern | None]:
-    """What a pattern is made of."""
-    match p:
-        case Node():
-            yield from p.args
-        case ResultOf() | AllResults():
-            yield p.node
-        case OneOf():
-            yield from p.alternatives
-        case Given():
-            yield from (p.capture, p.then, p.otherwise)
-        case _:
-            pass
