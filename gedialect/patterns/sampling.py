@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any, cast
 
 from gedialect.errors import GeError
@@ -16,8 +15,6 @@ DTYPES = "dtypes"
 INFINITE = "infinite"
 MANY = 2
 """Operands that the proof draws for ``*xs``; their names are ``xs0`` and ``xs1``."""
-CATALOGUE = str(Path(__file__).parent / "catalogue")
-"""Rules there share one ``samples`` among those that bind only some of the names."""
 
 
 def check_samples(name: str, params: Mapping[str, Any], samples: Mapping[str, Any], file: str, line: int) -> None:
@@ -34,7 +31,7 @@ def check_samples(name: str, params: Mapping[str, Any], samples: Mapping[str, An
             _check_function(name, key, given, "the shapes so far and a random generator", (1, 2), place)
         elif key in values:
             _check_function(name, key, given, "a random generator", (1, 1), place)
-        elif not file.startswith(CATALOGUE):
+        else:
             known = [*shapes, *values, DTYPES, INFINITE]
             close = get_close_matches(key, known, 2) if isinstance(key, str) else []  # pyright: ignore[reportUnnecessaryIsInstance]
             hint = f"did you mean {' or '.join(close)}?" if close else f"it may hold {', '.join(known)}"

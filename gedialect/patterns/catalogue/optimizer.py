@@ -45,13 +45,12 @@ ADAM = {
 RATES = {
     **{n: lambda rng: 0.75 for n in ("b1", "b2")},
     **{n: lambda rng: 0.25 for n in ("c1", "c2")},
-    "s": lambda rng: 0.5,
     "e": lambda rng: 0.125,
-    "r": lambda rng: 0.5,
-    "k": lambda rng: 0.875,
     **dict.fromkeys("pmvg", lambda shapes: (2, 3)),
     "infinite": False,  # the ops move means by differences: of an infinite one NaN is left
 }
+
+CORRECTED = {**RATES, "s": lambda rng: 0.5, "r": lambda rng: 0.5}
 
 
 def _adam(p, m, v, g, b1, c1, b2, c2, s, e, r):
@@ -61,7 +60,7 @@ def _adam(p, m, v, g, b1, c1, b2, c2, s, e, r):
     return mean, square, (mean / (one_of(ge.sqrt(square) / s, ge.sqrt(square)) + e)) * r
 
 
-@rule(exact="tolerance", where=ADAM, samples=RATES)
+@rule(exact="tolerance", where=ADAM, samples=CORRECTED)
 def adam(p, m, v, g, b1: number, c1: number, b2: number, c2: number, s: number, e: number, r: number):
     """torch.optim.Adam: s is √(1 - β₂ᵗ), r the rate over 1 - β₁ᵗ."""
     mean, square, move = _adam(p, m, v, g, b1, c1, b2, c2, s, e, r)
@@ -80,7 +79,7 @@ def adam(p, m, v, g, b1: number, c1: number, b2: number, c2: number, s: number, 
     return (p - move, mean, square), (new, new[1], new[2])
 
 
-@rule(exact="tolerance", where={**ADAM, "rate": lambda r: r != 0}, samples=RATES)
+@rule(exact="tolerance", where={**ADAM, "rate": lambda r: r != 0}, samples={**CORRECTED, "k": lambda rng: 0.875})
 def adamw(p, m, v, g, k: number, b1: number, c1: number, b2: number, c2: number, s: number, e: number, r: number):
     """torch.optim.AdamW: k is 1 - rate · weight decay."""
     mean, square, move = _adam(p, m, v, g, b1, c1, b2, c2, s, e, r)
