@@ -128,7 +128,7 @@ def _exchangeable(rule: Rule, forms: Sequence[int], swapped: tuple[int, int]) ->
 def _same_swapped(op: GeOp, swapped: tuple[int, int]) -> bool:
     groups = op.operand_groups()
     i, j = swapped
-    if any(not isinstance(g, SSAValue) for g in (groups[i], groups[j])):
+    if max(i, j) >= len(groups) or any(not isinstance(g, SSAValue) for g in (groups[i], groups[j])):
         return False
     other = list(groups)
     other[i], other[j] = groups[j], groups[i]

@@ -55,7 +55,7 @@ class Expm1Op(FloatOp):
 
 @irdl_op_definition
 class SinOp(FloatOp):
-    """Sine."""
+    """Sine. The kernel reduces its argument by multiples of pi in f32: it is meant for |x| up to 1e5."""
 
     name = "ge.sin"
     GE_TYPES: ClassVar = ("Sin",)
@@ -65,7 +65,7 @@ class SinOp(FloatOp):
 
 @irdl_op_definition
 class CosOp(FloatOp):
-    """Cosine."""
+    """Cosine. The kernel reduces its argument by multiples of pi in f32: it is meant for |x| up to 1e5."""
 
     name = "ge.cos"
     GE_TYPES: ClassVar = ("Cos",)
@@ -75,7 +75,7 @@ class CosOp(FloatOp):
 
 @irdl_op_definition
 class TanOp(FloatOp):
-    """Tangent."""
+    """Tangent. The kernel reduces its argument by multiples of pi in f32: it is meant for |x| up to 1e5."""
 
     name = "ge.tan"
     GE_TYPES: ClassVar = ("Tan",)
