@@ -290,8 +290,8 @@ _ENTRIES: tuple[tuple[str, str, str, str], ...] = (
         "GE1308",
         "access outside its memory",
         "A task or instruction reads or writes bytes outside its region or memory space.",
-        "If the model picks by index (Gather, Scatter, losses), check that the indices given are in range. If the plan or "
-        "kernel was edited by hand, run verify-plan. Else it is a bug in gedialect, please report it.",
+        "If the model picks by index (Gather, Scatter, losses), check that the indices given are in range. If the plan "
+        "or kernel was edited by hand, run verify-plan. Else it is a bug in gedialect, please report it.",
     ),
     (
         "GE1309",
