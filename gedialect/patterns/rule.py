@@ -432,27 +432,22 @@ def nodes(roots: Sequence[Pattern | None]) -> Iterator[Node]:
         yield from visit(r)
 
 
-def every_node(root: Pattern | None) -> Iterator[Node]:
-    """Nodes under ``root``, in every alternative, each once."""
-    todo: list[Pattern | None] = [root]
+def _walk(roots: Sequence[Pattern | None]) -> Iterator[Pattern]:
+    """All that ``roots`` are made of, in every alternative, each once: nested alternatives share it, and there are many
+    more paths than nodes."""
+    todo = list(roots)
     seen: set[int] = set()
     while todo:
         p = todo.pop()
-        if id(p) in seen:  # nested alternatives share what they are made of: there are many more paths than nodes
-            continue
-        seen.add(id(p))
-        match p:
-            case Node():
-                yield p
-                todo += p.args
-            case ResultOf() | AllResults():
-                todo.append(p.node)
-            case OneOf():
-                todo += p.alternatives
-            case Given():
-                todo += [p.then, p.otherwise]
-            case _:
-                pass
+        if p is not None and id(p) not in seen:
+            seen.add(id(p))
+            yield p
+            todo += children(p)
+
+
+def every_node(root: Pattern | None) -> Iterator[Node]:
+    """Nodes under ``root``, in every alternative, each once."""
+    return (p for p in _walk([root]) if isinstance(p, Node))
 
 
 def _levels(roots: Sequence[Pattern]) -> int:
@@ -639,29 +634,13 @@ def _is(p: Pattern | None, name: str) -> bool:
 def mentioned(roots: Sequence[Pattern | None]) -> set[str]:
     """Names of all captures under ``roots``, in every alternative."""
     found: set[str] = set()
-    todo = list(roots)
-    seen: set[int] = set()
-    while todo:
-        p = todo.pop()
-        if id(p) in seen:
-            continue
-        seen.add(id(p))
-        match p:
-            case Capture() | ManyCapture():
-                found.add(p.name)
-            case Node():
-                todo += p.args
-                found |= {v.name for v in p.attrs.values() if isinstance(v, AttrCapture)}
-                if p.rest is not None:
-                    found.add(p.rest.name)
-            case ResultOf() | AllResults():
-                todo.append(p.node)
-            case OneOf():
-                todo += p.alternatives
-            case Given():
-                todo += [p.then, p.otherwise]
-            case _:
-                pass
+    for p in _walk(roots):
+        if isinstance(p, Capture | ManyCapture):
+            found.add(p.name)
+        elif isinstance(p, Node):
+            found |= {v.name for v in p.attrs.values() if isinstance(v, AttrCapture)}
+            if p.rest is not None:
+                found.add(p.rest.name)
     return found
 
 
