@@ -6,6 +6,8 @@ GE14xx plans, GE19xx internal. ``gedialect.error_codes`` says what each code mea
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 EXIT_OK = 0
 EXIT_ERROR = 1
 EXIT_USAGE = 2
@@ -86,3 +88,16 @@ class UsageError(GeError):
         details: tuple[str, ...] = (),
     ):
         super().__init__(message, code=code, where=where, hint=hint, details=details)
+
+
+def check_input_names(given: Iterable[str], names: Sequence[str]) -> None:
+    """GE1004 unless inputs are given for ``names`` and nothing else."""
+    given = list(given)
+    unknown = [n for n in given if n not in names]
+    missing = [n for n in names if n not in given]
+    if unknown or missing:
+        raise GeError(
+            f"inputs do not match: missing {missing or 'none'}, unknown {unknown or 'none'}",
+            code="GE1004",
+            hint=f"the inputs are {', '.join(names) or 'none'}",
+        )

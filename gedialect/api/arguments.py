@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from gedialect.errors import GeError, UsageError
+from gedialect.errors import GeError, UsageError, check_input_names
 
 Array = npt.NDArray[Any]
 
@@ -91,14 +91,7 @@ def checked_shapes(input_shapes: object) -> dict[str, tuple[int, ...]] | None:
 def by_name(inputs: Mapping[str, Any] | Sequence[Any], names: Sequence[str]) -> Mapping[str, Any]:
     """Inputs given in order, by name; GE1004 for anything but a dict by name or as many values as there are names."""
     if isinstance(inputs, Mapping):
-        unknown = [n for n in inputs if n not in names]
-        missing = [n for n in names if n not in inputs]
-        if unknown or missing:
-            raise GeError(
-                f"inputs do not match: missing {missing or 'none'}, unknown {unknown or 'none'}",
-                code="GE1004",
-                hint=f"the inputs are {', '.join(names) or 'none'}",
-            )
+        check_input_names(inputs, names)
         return inputs
     if isinstance(inputs, str | bytes) or not hasattr(inputs, "__iter__"):  # what callers give may be anything
         raise GeError(

@@ -16,7 +16,7 @@ from gedialect.dialects.ge.attrs import ON_HOST
 from gedialect.dialects.ge.base import GeOp
 from gedialect.dialects.ge.control import IfOp, LateOp, LoopOp
 from gedialect.dialects.ge.fusion import FusionOp, YieldOp
-from gedialect.errors import GeError, UnsupportedError
+from gedialect.errors import GeError, UnsupportedError, check_input_names
 from gedialect.interpreter.loops import iterate, truth
 from gedialect.ir.spec import DYNAMIC, spec_of
 
@@ -51,14 +51,7 @@ def bind_inputs(function: FuncOp, inputs: Mapping[str, Any] | Sequence[Any]) -> 
         if len(inputs) != len(names):
             raise GeError(f"{len(names)} inputs are needed, got {len(inputs)}", code="GE1004")
         inputs = dict(zip(names, inputs, strict=True))
-    unknown = [n for n in inputs if n not in names]
-    missing = [n for n in names if n not in inputs]
-    if unknown or missing:
-        raise GeError(
-            f"inputs do not match: missing {missing or 'none'}, unknown {unknown or 'none'}",
-            code="GE1004",
-            hint=f"the inputs are {', '.join(names)}",
-        )
+    check_input_names(inputs, names)
     arrays: list[Any] = []
     for name, type_ in zip(names, function.function_type.inputs, strict=True):
         if isinstance(type_, ON_HOST):

@@ -16,7 +16,7 @@ from gedialect.binary.isa import ON_CHIP
 from gedialect.binary.kernel import Kernel
 from gedialect.binary.memory import Arg
 from gedialect.binary.tasks import CopyTask, HostTask, HostValue, KernelTask, LabelGoto, LabelSwitch, Task
-from gedialect.errors import GeError
+from gedialect.errors import GeError, check_input_names
 from gedialect.runtime.gears import LoadedGear, choose
 from gedialect.runtime.host import run_host_task
 from gedialect.runtime.loader import LoadedModel
@@ -195,14 +195,7 @@ def by_name(infos: Sequence[TensorInfo], inputs: Mapping[str, Any] | Sequence[An
         if len(inputs) != len(names):
             raise GeError(f"{len(names)} inputs are needed, got {len(inputs)}", code="GE1004")
         inputs = dict(zip(names, inputs, strict=True))
-    unknown = [n for n in inputs if n not in names]
-    missing = [n for n in names if n not in inputs]
-    if unknown or missing:
-        raise GeError(
-            f"inputs do not match: missing {missing or 'none'}, unknown {unknown or 'none'}",
-            code="GE1004",
-            hint=f"the inputs are {', '.join(names)}",
-        )
+    check_input_names(inputs, names)
     return inputs
 
 
