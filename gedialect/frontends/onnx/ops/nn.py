@@ -262,10 +262,9 @@ def lrn(ctx: Context, node: Node) -> Value:
     size = node.int("size")
     if size < 1:
         raise GeError(f"LRN over {size} channels", code="GE1005", hint="size is 1 or more")
-    reach = max(ctx.shape(x)[1], 1)  # channels there are; unknown ones are few enough
     before, after = (size - 1) // 2, size - 1 - (size - 1) // 2
-    if ctx.shape(x)[1] > 0:
-        before, after = min(before, reach), min(after, reach)
+    if (channels := ctx.shape(x)[1]) > 0:  # more than there are take in no more
+        before, after = min(before, channels), min(after, channels)
     return ctx(
         "lrn",
         x,
